@@ -24,6 +24,7 @@ LATER = {
     ("languages", "constrain.masks.derived.members"): "a constraint tells whether a text is a member",
     ("languages", "constrain.masks.derived.refusal"): "a constraint tells why a text is none",
     ("languages", "constrain.masks.engine.regions.apart"): "a part of a text is read by an engine of its own",
+    ("languages", "constrain.masks.completion.characters"): "a bound of characters asks how far a text is from its end",
 }
 MAY_IMPORT_APART = {PACKAGE, "__main__"}
 # What `hasattr`, and `getattr` with a default, may ask for: names of other libraries' objects that ours have too, ...

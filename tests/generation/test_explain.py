@@ -50,6 +50,9 @@ MADE = {
     "thoughts": lambda: {
         "constraint": constrain.after("</think>", constrain.regex("[0-9]+"), begin="<think>", max_tokens=1)
     },
+    "characters": lambda: {
+        "constraint": constrain.grammar('start: "(" start ")" | /[0-9]/') & constrain.regex(".{0,99}")
+    },
     "check": lambda: {"type": Checked},
     "healed": lambda: {"choices": ["ue", "e"]},
 }

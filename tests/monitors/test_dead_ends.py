@@ -248,6 +248,9 @@ def test_masks_and_steps_agree_where_searches_are_bounded(language: str, text: s
             allowed = tokens_of(row).tolist()
             refused = rng.sample(sorted(set(range(vocabulary.size)).difference(allowed)), 5)
             assert not any(map(matcher.advance, refused)), matcher.text
+            for token in (*refused, *rng.sample(allowed, min(len(allowed), 3))):  # a token's bytes are what it is
+                spelled = vocabulary.tokens[token]
+                assert spelled is None or matcher.fork().advance_bytes(spelled) == (token in allowed), spelled
             assert matcher.advance(rng.choice(allowed)), matcher.text
 
 

@@ -6,7 +6,7 @@ equal states are one record: the second element of a list leads to the same stat
 remembered.
 
 A parser state is *watched* while a symbol that the grammar's guard has to watch is still to come in what was begun: in
-one of its own items, or an item that waits for one of them.
+one of its own items, or an item that waits for one of them; or everywhere, where the grammar says so.
 
 Records: records/parser_states.py. Cost: linear in the items of a state, once a state. Reference:
 tests/reading_oracle.py.
@@ -142,7 +142,7 @@ def add_scanned(A, H, S, base, p, tagset):
 @kernel("void(arena, i)")
 def note_watched(A, p):
     """Find out whether a parser state is watched; its origins know already."""
-    watched = 1
+    watched = 2 if GRAMMAR.WATCHED(A, PARSER.GRAMMAR(A, p)) else 1
     for item in range(parser_items(p), key_end(A, p), KEPT):
         origin = ITEM.ORIGIN(A, item)
         if A[ITEM.SUFFIX(A, item) + SUFFIX.HOLDS_WATCHED] != 0 or (origin != 0 and A[origin + PARSER.WATCHED] == 2):

@@ -107,6 +107,7 @@ class GRAMMAR(Record, kind=15):
     IGNORED = memo("region LIST of the terminals that may stand between others")
     GREEDY = memo("1 under the greedy lexer")
     CLOSING = memo("1 + a byte: a text is a member if it is one with this byte at its end; 0: none")
+    WATCHED = memo("1 if the guard is asked from beginning to end")
 
 
 class LIST(Region):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from constrain.kernels.records import arena
 from constrain.kernels.records.arena import HEADER
-from constrain.languages.automata.least import UNTAGGED, LeastTexts
+from constrain.languages.automata.least import UNTAGGED, LeastTexts, Order, by_characters, shortlex
 from constrain.languages.automata.lower import lower
 from constrain.languages.automata.store import Store
 from constrain.languages.automata.syntax import (
@@ -32,15 +32,16 @@ from constrain.languages.automata.syntax import (
 )
 
 BUDGET = 256 << 20  # bytes; the store is made anew beyond it
+ORDERS = shortlex, by_characters
 SEARCHED_AT_ONCE = 16  # states of a search before the first look at the clock; doubled each time
 
 
 class DecisionStore(Store):
-    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: the least texts."""
+    """The states of all decisions. steps: (state, byte) -> (state, is it nullable). least: least texts, by order."""
 
     def reset(self) -> None:
         super().reset()
-        self.least = LeastTexts(self)
+        self.least: dict[Order, LeastTexts] = {order: LeastTexts(self, order=order) for order in ORDERS}
         self.steps: dict[tuple[int, int], tuple[int, bool]] = {}
 
 
@@ -151,9 +152,9 @@ def first_end(node: Node, run: AutomatonRun | None, before: bytes, text: bytes) 
         return AutomatonRun(store, state), -1
 
 
-def shortest(node: Node) -> str | None:
-    """The least member in shortlex order of its bytes; None for the empty language."""
+def shortest(node: Node, order: Order = shortlex) -> str | None:
+    """The least member, in shortlex order of its bytes or another one; None for the empty language."""
     store = shared_store()
     with store.memory.lock:
-        text = store.least.of(lower(store, node)).get(UNTAGGED)
+        text = store.least[order].of(lower(store, node)).get(UNTAGGED)
     return None if text is None else text.decode("utf-8", "surrogateescape")  # bytes of `Tokens` are no text

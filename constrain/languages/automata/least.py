@@ -1,4 +1,4 @@
-"""The least text of each expression, in shortlex order; of a lexer state, that of each terminal.
+"""The least text of each expression, in an order of texts; of a lexer state, that of each terminal.
 
     least = LeastTexts(store)
     least.of(state)                  # {UNTAGGED: text}; of a lexer state {terminal: text}, where a lexeme ends after it
@@ -10,12 +10,15 @@ number of which a multiple is asked has its automaton searched, breadth-first, a
 behind it. An intersection has new states with each character that it counts. So the one whose counters have no ends is
 searched first: if its least text is one of the other's, it is the least of that, too.
 
+The orders are *shortlex*, bytes first, and that of characters. Both agree with concatenation.
+
 Cost: Python; some µs for each new expression, and some tens for each state that is searched.
 Limit: a search gives up behind `most` states; then there is no text.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -26,7 +29,25 @@ from constrain.languages.automata.store import Store
 
 UNTAGGED = 0  # the key of the least text of what has no tags; no expression has this number
 
+FOLLOWING = bytes(range(0x80, 0xC0))  # the bytes that begin no character
+
 Ends = Mapping[int, bytes]
+Order = Callable[[bytes], tuple[int, int, bytes]]
+
+
+def count_characters(text: bytes) -> int:
+    """The characters that begin in a text, which may itself begin inside of one."""
+    return len(text.translate(None, FOLLOWING))
+
+
+def shortlex(text: bytes) -> tuple[int, int, bytes]:
+    """The order of texts by bytes: the shorter one first."""
+    return len(text), 0, text
+
+
+def by_characters(text: bytes) -> tuple[int, int, bytes]:
+    """The order of texts with the fewest characters first."""
+    return count_characters(text), len(text), text
 
 
 class LeastTexts:
@@ -35,8 +56,8 @@ class LeastTexts:
     most: the states that one search may visit
     """
 
-    def __init__(self, store: Store, most: float = math.inf) -> None:
-        self.store, self.most = store, most
+    def __init__(self, store: Store, most: float = math.inf, order: Order = shortlex) -> None:
+        self.store, self.most, self.order = store, most, order
         self._known: dict[int, Ends] = {}
         self._loose: dict[int, int] = {}
 
@@ -55,7 +76,7 @@ class LeastTexts:
 
     def search(self, state: int, is_end: Callable[[int], bool]) -> bytes | None:
         """The least text of one byte or more that leads from a state to another one that is an end; None: none does."""
-        reached = reached_from(self.store, state, self.most)
+        reached = reached_from(self.store, state, self.most, self.order)
         return next((text for text, after in reached if is_end(after)), None)
 
     def by_terminals(self, lexer: int) -> Iterator[bytes]:
@@ -91,7 +112,7 @@ class LeastTexts:
         if what in (CAT.KIND, LITERAL.KIND):
             return _behind(parts[:-1], parts[-1])
         if what == ALT.KIND:
-            return _least_of(parts)
+            return self._least_of(parts)
         if what == TAG.KIND:
             return {int(TAG.TERMINAL(A, e)): b""}
         if what == REP.KIND:
@@ -103,6 +124,16 @@ class LeastTexts:
             return parts[0]
         text = self.search(e, self.store.is_nullable)
         return {} if text is None else {UNTAGGED: text}
+
+    def _least_of(self, parts: Iterable[Ends]) -> Ends:
+        """The least end of each terminal."""
+        least: dict[int, bytes] = {}
+        for part in parts:
+            for terminal, text in part.items():
+                best = least.get(terminal)
+                if best is None or self.order(text) < self.order(best):
+                    least[terminal] = text
+        return least
 
     def _is_text(self, e: int, text: bytes) -> bool:
         after = self.store.run(e, text)
@@ -140,28 +171,23 @@ def _behind(heads: Iterable[Ends], tail: Ends) -> Ends:
     return {terminal: before + text for terminal, text in tail.items()}
 
 
-def _least_of(parts: Iterable[Ends]) -> Ends:
-    """The least end of each terminal."""
-    least: dict[int, bytes] = {}
-    for part in parts:
-        for terminal, text in part.items():
-            best = least.get(terminal)
-            if best is None or (len(text), text) < (len(best), best):
-                least[terminal] = text
-    return least
-
-
-def reached_from(store: Store, state: int, most: float = math.inf) -> Iterator[tuple[bytes, int]]:
-    """The states that others lead to, each with the least text, in shortlex order, that leads to it: breadth-first.
+def reached_from(
+    store: Store, state: int, most: float = math.inf, order: Order = shortlex
+) -> Iterator[tuple[bytes, int]]:
+    """The states that others lead to, each with the least text that leads to it: breadth-first, or as Dijkstra does.
 
     Args:
         store: Where the state is. The caller holds its lock.
         state: A pruned expression; it is not among what is reached.
         most: The states after which the search gives up.
+        order: Of texts.
 
     Returns:
         Pairs (text, state), the least texts first.
     """
+    if order is not shortlex:
+        yield from _in_order(store, state, most, order)
+        return
     seen, level = {state}, [(b"", state)]
     while level and len(seen) < most:
         following: list[tuple[bytes, int]] = []
@@ -172,3 +198,19 @@ def reached_from(store: Store, state: int, most: float = math.inf) -> Iterator[t
                     following.append((text + bytes((byte,)), after))
                     yield following[-1]
         level = following
+
+
+def _in_order(store: Store, state: int, most: float, order: Order) -> Iterator[tuple[bytes, int]]:
+    """`reached_from` for an order in which a longer text may come first."""
+    settled: set[int] = set()
+    heap = [(order(b""), state)]
+    while heap and len(settled) < most:
+        (*_, text), before = heapq.heappop(heap)
+        if before in settled:
+            continue
+        settled.add(before)
+        if text:
+            yield text, before
+        for byte, after in store.successors(before):
+            if after not in settled:
+                heapq.heappush(heap, (order(text + bytes((byte,))), after))

@@ -25,6 +25,7 @@ from constrain.languages.automata.syntax import (
     Ranges,
     Repeat,
     alternate,
+    chars,
     complement,
     concat,
     intersect,
@@ -92,6 +93,51 @@ def max_length(node: Node) -> int | None:
             return min(bounds, default=None)
         if len(bounds) == len(lengths):
             return sum(bounds) if isinstance(node, Concat) else max(bounds)
+    return None
+
+
+def without_most(node: Node) -> tuple[Node, int | None]:
+    """(a language, a number): the texts of the first with at most so many characters are the language; None: all.
+
+    So `SELECT.{0,80}` is the texts of `SELECT.*` with at most 86 characters, which has no states that count. Where the
+    number does not tell, as in `.{0,80};.{0,20}` or `(a|bc).{0,80}`, it is the node itself, and its longest text.
+    """
+    parts = list(map(without_most, node.args)) if isinstance(node, Concat | Alternate | Intersect) else []
+    if isinstance(node, Intersect):
+        bounds = [most for _, most in parts if most is not None]
+        return intersect(*(loose for loose, _ in parts)), min(bounds, default=None)
+    counted = [most for (loose, most), part in zip(parts, node.args, strict=False) if loose != part]
+    if isinstance(node, Concat) and len(counted) == 1 and counted[0] is not None:
+        fixed = [_only_length(part) for (loose, _), part in zip(parts, node.args, strict=True) if loose == part]
+        lengths = [length for length in fixed if length is not None]
+        if len(lengths) == len(fixed):
+            return concat(*(loose for loose, _ in parts)), counted[0] + sum(lengths)
+    if isinstance(node, Alternate) and len(set(counted)) == 1 and counted[0] == max_length(node):
+        return alternate(*(loose for loose, _ in parts)), counted[0]
+    if isinstance(node, Repeat) and node.high is not None and node.high > node.low:
+        length = _only_length(node.node)
+        unit = chars(first_characters(node.node)) if length == 1 else node.node  # one set: that of all is known as such
+        if length:
+            return repeat(unit, node.low), length * node.high
+    return node, max_length(node)
+
+
+def _only_length(node: Node) -> int | None:
+    """The characters of each text of the language; None: they differ, or it is not plain that they do not."""
+    if isinstance(node, Chars):
+        return 1
+    if isinstance(node, Literals):
+        lengths = set(map(len, node.texts))
+        return lengths.pop() if len(lengths) == 1 else None
+    if isinstance(node, Repeat):
+        length = _only_length(node.node)
+        return node.low * length if length is not None and node.low == node.high else None
+    if isinstance(node, Concat | Alternate):
+        parts = [_only_length(part) for part in node.args]
+        found = [length for length in parts if length is not None]
+        if len(found) < len(parts):
+            return None
+        return sum(found) if isinstance(node, Concat) else found[0] if len(set(found)) == 1 else None
     return None
 
 

@@ -266,6 +266,11 @@ class Constraint:
         return False
 
     @property
+    def counts_characters(self) -> bool:
+        """True if a guard counts the characters of its texts, which its rules do not."""
+        return False
+
+    @property
     def members(self) -> tuple[Constraint, ...]:
         """The constraints that are parts of it."""
         return ()
@@ -424,10 +429,10 @@ def refuse_tokens(constraint: Constraint, what: str) -> None:
 
 def refuse_monitors(constraint: Constraint, what: str) -> None:
     """Raise GrammarError if a grammar alone does not say which texts a constraint has. what: what is not possible."""
-    if constraint.outlined or constraint.monitored:
+    if constraint.outlined or constraint.monitored or constraint.counts_characters:
         raise GrammarError(
-            f"{constraint._shown()} {what}: its monitors, or parts with lexers of their own, read texts from their "
-            "beginnings to their ends",
+            f"{constraint._shown()} {what}: its monitors, parts with lexers of their own, or bounds of characters read "
+            "texts from their beginnings to their ends",
             fix="apply it to the other parts",
         )
 

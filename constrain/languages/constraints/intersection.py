@@ -4,14 +4,21 @@ A part with a lexer of its own, or with a monitor, is read twice: by rules that 
 lexemes, where the regular side is enforced, and apart, as it is (masks/engine/regions). Each promises by itself that
 the text has an end.
 
+Where the regular side counts many characters, as `.{0,500}` does, their number is left to a guard, and the rules are
+those of the others (`shape.without_most`, masks/completion/characters.py): the rules of a product would be multiplied
+by the number.
+
 Limit: at most one part is not regular. The intersection of two context-free languages cannot be computed.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 
-from constrain.errors import GrammarError
+from constrain.errors import GrammarError, LimitError
+from constrain.languages.automata.shape import without_most
 from constrain.languages.automata.syntax import Node, intersect
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.around import Around
@@ -23,6 +30,9 @@ from constrain.languages.constraints.union import Union
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
+
+COUNTED, FEW = 32, 1_000  # characters and items of a product that is made although a guard could count: PERF of masks
+_CHARACTERS = "constrain.masks.completion.characters"  # of the engine, which comes after this wing
 
 
 @dataclass(frozen=True)
@@ -76,11 +86,29 @@ class Intersection(Around):
         return self._regular if self._other is None else None
 
     def _build(self) -> Grammar:
-        if self._other is None:
-            return super()._build()
+        return super()._build() if self._other is None else replace(self._product[0], watched=self.guarded)
+
+    @lazily
+    def _product(self) -> tuple[Grammar, int | None]:
+        """The rules of a part that is not regular, as far as the others allow; and the most characters, if they are
+        left to the guard."""
         from constrain.languages.cfg.transform.product import product  # loads numba
 
-        return replace(product(self._other.as_dynamic(), self._regular), watched=self.guarded)
+        assert self._other is not None
+        grammar, (loose, most) = self._other.as_dynamic(), without_most(self._regular)
+        if most is None or loose == self._regular:
+            return product(grammar, self._regular), None
+        with suppress(LimitError):
+            if most <= COUNTED:
+                return product(grammar, self._regular, FEW), None
+        grammar = product(grammar, loose)
+        import_module(_CHARACTERS).refuse_longer(grammar, most)
+        return grammar, most
+
+    @property
+    def most(self) -> int | None:
+        """The most characters of its texts, where a guard counts them; None: its rules do."""
+        return None if self._other is None else self._product[1]
 
     @lazily
     def members(self) -> tuple[Constraint, ...]:
@@ -99,12 +127,35 @@ class Intersection(Around):
         """True if the part that is not regular has a lexer of its own."""
         return self._other is not None and self._other.to_grammar().lexer == "greedy"
 
+    @property
+    def counts_characters(self) -> bool:
+        return self.most is not None
+
     @lazily
     def guarded(self) -> bool:
-        return self._apart or self.inner.guarded
+        return self._apart or self.inner.guarded or self.counts_characters
+
+    @lazily
+    def read_apart(self) -> bool:
+        """True if, as a part, it is read by an automaton and a guard of its own: where its own text ends is counted."""
+        return self.monitored or self.counts_characters
+
+    @lazily
+    def outline(self) -> Node:
+        return self._regular
 
     def guard(self, vocabulary: Vocabulary) -> Guard | None:
-        return guard_apart(seq(self.inner), vocabulary) if self._apart else self.inner.guard(vocabulary)
+        guard = guard_apart(seq(self.inner), vocabulary) if self._apart else self.inner.guard(vocabulary)
+        if self.most is None:
+            return guard
+        bounded: Guard = import_module(_CHARACTERS).guard_of(guard, self.most, vocabulary)
+        return bounded
+
+    def residual_fault(self, text: str) -> str | None:
+        """None, or the fault of the part that is not regular, or that the text is too long."""
+        if self.most is not None and len(text) > self.most:
+            return f"it has {len(text)} characters, and {self.most} at most are allowed"
+        return self.inner.residual_fault(text)
 
     def __repr__(self) -> str:
         return " & ".join(f"({part!r})" if isinstance(part, Union) else repr(part) for part in self.parts)

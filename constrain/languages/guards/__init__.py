@@ -104,7 +104,7 @@ class Guard:
 
 
 class Before(NamedTuple):
-    """The place before the last token of a text, and the bytes of that token. state: of the guard."""
+    """The place before the last step of a text, a token or some bytes, and its bytes. state: of the guard."""
 
     configuration: int
     state: Any
@@ -124,5 +124,5 @@ class GuardEnds(Protocol):
         """
 
     def lives(self, configuration: int, state: Any, before: Before | None = None) -> bool:
-        """True if the grammar and the guard both go on with a text. before: the place before its last token: then the
+        """True if the grammar and the guard both go on with a text. before: the place before its last step: then the
         answer is that of the mask there."""

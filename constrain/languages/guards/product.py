@@ -1,4 +1,4 @@
-"""Two guards of one text: a monitor or followed rules beside a schema's guard, or two monitors.
+"""Two guards of one text: a monitor, followed rules or a bound of characters beside another one, or two monitors.
 
 The idea: a state is the pair of theirs, and a token is vetoed if one of them vetoes it. What one of them looks ahead
 for is looked for by itself.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from constrain.languages.guards import Before, Guard, GuardEnds
 from constrain.languages.guards.repeats import GuardedText
@@ -53,10 +56,14 @@ class Product(Guard):
         return self.first.reader(state[0])
 
     def owed(self, state: Pair) -> list[bytes]:
-        return self.second.owed(state[1])
+        return [*self.first.owed(state[0]), *self.second.owed(state[1])]
 
     def names(self, state: Pair) -> list[bytes]:
-        return self.second.names(state[1])
+        return [*self.first.names(state[0]), *self.second.names(state[1])]
+
+    def labels(self, state: Pair) -> NDArray[np.int64] | None:
+        one, two = self.first.labels(state[0]), self.second.labels(state[1])
+        return None if one is None or two is None else one * (two.max(initial=0) + 1) + two
 
     def ends(self, grammar: Any, may_end: Callable[[Any], bool] | None = None) -> ProductEnds | None:
         """The ends that the guards allow, as far as they have doubts. may_end: of the text; here it counts as True."""

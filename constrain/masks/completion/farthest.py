@@ -51,7 +51,7 @@ from constrain.languages.cfg.rules import Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.analysis import components
 from constrain.languages.cfg.transform.walk import RuleTable
 from constrain.limits import tick
-from constrain.masks.completion.spellings import NEVER, Spellings
+from constrain.masks.completion.spellings import NEVER, CharacterCounts, Spellings
 
 STATES = 1_000  # of the automaton of a part of a lexeme
 ESCAPED = 6  # bytes that spell a byte of a text in JSON at most: a control character, as \u0000
@@ -98,7 +98,7 @@ Size = Callable[[str], int]
 def farthest(
     table: RuleTable,
     least: Mapping[Symbol, bytes],
-    spellings: Spellings,
+    spellings: Spellings | CharacterCounts,
     known: Mapping[Symbol, MostTokens] | None = None,
 ) -> Bounds:
     """The bounds of the rules of a grammar.

@@ -1,6 +1,7 @@
 """The least text of each symbol of a grammar.
 
-The idea: texts under *shortlex* order (shorter first, then byte by byte) form a semiring: the least text of a sequence
+The idea: texts under *shortlex* order (shorter first, then byte by byte), or with the fewest characters first, form a
+semiring: the least text of a sequence
 is the sequence of least texts. So the least text of a nonterminal is a shortest derivation (Knuth, "A generalization of
 Dijkstra's algorithm", 1977).
 """
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from constrain.languages.automata import decide
+from constrain.languages.automata.least import Order, shortlex
 from constrain.languages.automata.quotient import spelled
 from constrain.languages.automata.shape import nullable
 from constrain.languages.automata.syntax import (
@@ -37,11 +39,12 @@ def least_texts(
     glue: bytes = b"",
     lexeme: Callable[[Terminal], Text] | None = None,
     known: Mapping[Symbol, bytes] | None = None,
+    order: Order = shortlex,
 ) -> dict[Symbol, bytes]:
     """The least text of every symbol of a grammar.
 
     glue: a text after every lexeme. lexeme: the least text of a terminal; by default `least_lexeme`. known: texts of
-    symbols that are not in the table.
+    symbols that are not in the table. order: of texts.
 
     Source: Knuth (1977). Symbols are settled in the order of their texts; an alternative is a candidate when all of its
     symbols are settled.
@@ -50,20 +53,20 @@ def least_texts(
     settled: dict[int, bytes] = {}
     users: list[list[tuple[int, int]]] = [[] for _ in symbols]
     missing: list[list[int]] = [[] for _ in ways]
-    heap: list[tuple[int, bytes, int, int]] = []
+    heap: list[tuple[tuple[int, int, bytes], int, int]] = []
     serial = 0
 
     def offer(number: int, text: Text) -> None:
         nonlocal serial
         if text is not None:
             serial += 1
-            heapq.heappush(heap, (len(text), text, serial, number))
+            heapq.heappush(heap, (order(text), serial, number))
 
     for number, symbol in enumerate(symbols):
         if number >= len(ways) and known is not None and symbol in known:
             offer(number, known[symbol])
         elif isinstance(symbol, Terminal):
-            text = (lexeme or least_lexeme)(symbol)
+            text = least_lexeme(symbol, order) if lexeme is None else lexeme(symbol)
             offer(number, text + glue if text else text)
     for number, alternatives in enumerate(ways):
         for i, way in enumerate(alternatives):
@@ -74,7 +77,7 @@ def least_texts(
             if not way:
                 offer(number, b"")
     while heap:
-        _, text, _, settling = heapq.heappop(heap)
+        (*_, text), _, settling = heapq.heappop(heap)
         if settling in settled:
             continue
         settled[settling] = text
@@ -86,31 +89,31 @@ def least_texts(
 
 
 @lru_cache(maxsize=1 << 14)
-def least_lexeme(terminal: Terminal) -> Text:
+def least_lexeme(terminal: Terminal, order: Order = shortlex) -> Text:
     """The least text of a terminal; None if it has none."""
     node = terminal.node
     if terminal.excluding and not nullable(node):
         node = difference(spelled(node), alternate(*(spelled(other.node) for other in terminal.excluding)))
-    return _least_of(node)
+    return _least_of(node, order)
 
 
 @lru_cache(maxsize=1 << 14)
-def _least_of(node: Node) -> Text:
+def _least_of(node: Node, order: Order) -> Text:
     """The least text of a tree; None if it has none. The order agrees with concatenation, so that of a sequence is the
     sequence of the least ones, and an automaton is asked of what has no such parts."""
     if nullable(node):
         return b""
     if isinstance(node, Literals):
-        return _first(text.encode("utf-8", "surrogateescape") for text in node.texts)
+        return _first((text.encode("utf-8", "surrogateescape") for text in node.texts), order)
     if isinstance(node, Chars):
         return chr(node.ranges[0][0]).encode() if node.ranges else None
     if isinstance(node, Alternate):
-        return _first(map(_least_of, node.args))
+        return _first((_least_of(part, order) for part in node.args), order)
     if isinstance(node, Concat):
-        parts = list(map(_least_of, node.args))
+        parts = [_least_of(part, order) for part in node.args]
         return None if None in parts else b"".join(filter(None, parts))
     if isinstance(node, Repeat) and node.low <= REPEATED:
-        part = _least_of(node.node)
+        part = _least_of(node.node, order)
         return None if part is None else part * node.low
     if isinstance(node, JsonString):
         if nullable(node.node):
@@ -118,10 +121,10 @@ def _least_of(node: Node) -> Text:
         inner = node.node.texts if isinstance(node.node, Literals) else ()
         if len(inner) == 1 and inner[0].isascii() and inner[0].isprintable() and not set(inner[0]) & set('"\\'):
             return b'"%b"' % inner[0].encode()
-    text = decide.shortest(node)
+    text = decide.shortest(node, order)
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def _first(texts: Iterable[Text]) -> Text:
+def _first(texts: Iterable[Text], order: Order) -> Text:
     """The least of some texts."""
-    return min((text for text in texts if text is not None), key=lambda text: (len(text), text), default=None)
+    return min((text for text in texts if text is not None), key=order, default=None)

@@ -49,8 +49,8 @@ from constrain.limits import limited
 from constrain.masks.completion.farthest import UNKNOWN as UNBOUNDED
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import FEW, SURE, MonitoredEnds
-from constrain.masks.completion.parts import OUTER, PartsEnds, ends_of
-from constrain.masks.completion.spellings import NEVER
+from constrain.masks.completion.parts import OUTER, BoundedParts, PartsEnds, ends_of
+from constrain.masks.completion.spellings import NEVER, Spellings
 from constrain.masks.completion.tokens_to_end import UNKNOWN, Counts, TokensToEnd
 from constrain.masks.engine.compiled import CompiledConstraint
 from constrain.masks.engine.matcher import Matcher
@@ -89,15 +89,15 @@ class LengthBudget:
     def __init__(self, compiled: CompiledConstraint, *, complete: bool = True) -> None:
         self.compiled = compiled
         automaton, self.to_end = compiled.automaton, None
-        self.guarded: GuardedEnds | MonitoredEnds | PartsEnds | None = None
+        self.guarded: GuardedEnds | MonitoredEnds | PartsEnds | BoundedParts | None = None
         if complete:
             make = lambda: TokensToEnd.of(automaton, compiled.rules, automaton.vocabulary)  # noqa: E731
             with nullcontext() if limited() else automaton.memory.limits.of("looking for the shortest text"):
                 self.to_end = automaton.attempt(make)
             self.guarded = self._ends_of(self.to_end)
         self.first_end: dict[int, bytes | End] = {}  # that of the beginning, once it is known
-        self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds))
-        self.sure = OUTER if isinstance(self.guarded, PartsEnds) else SURE
+        self.monitored = isinstance(self.guarded, (MonitoredEnds, PartsEnds, BoundedParts))
+        self.sure = OUTER if isinstance(self.guarded, (PartsEnds, BoundedParts)) else SURE
         self.farthest = UNBOUNDED if self.to_end is None or self.monitored else self.to_end.farthest
         # The guard has no say where the engine does not ask it.
         is_repeats = isinstance(self.guarded, GuardedEnds) and not compiled.always_guarded
@@ -110,7 +110,7 @@ class LengthBudget:
         self.eos = np.zeros(compiled.vocabulary.words, np.uint32)
         set_bits(self.eos, compiled.vocabulary.eos_ids)
 
-    def _ends_of(self, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
+    def _ends_of(self, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | BoundedParts | None:
         """The search for completions; None: those of the grammar are allowed, for the guard is asked nowhere."""
         ends = ends_of(self.compiled, to_end)
         if isinstance(ends, GuardedEnds) and not (self.compiled.always_guarded or to_end.shortest.is_watched):
@@ -336,10 +336,16 @@ class LimitedMatcher(Narrowed):
             return False
         if self.budget.monitored:
             need = self.needs_allowed()
-            return self.left <= (need + self.budget.sure if need < UNKNOWN else self.needs() + NEAR)
+            sure = need + self.budget.sure if need < UNKNOWN else self.needs() + NEAR
+            return self.left <= sure or self._is_cramped()
         if self.left >= FAR * self.needs() + 2 * NEAR:
             return False
         return self.left < self.needs_allowed() + NEAR
+
+    def _is_cramped(self) -> bool:
+        """True if few characters more are left than the completion has, under a bound of characters."""
+        ends = self.budget.guarded
+        return isinstance(ends, BoundedParts) and ends.spare(self._reading()[1], self._end().text) < NEAR
 
     def _near_mask(self) -> NDArray[np.uint32]:
         """uint32[ceil(V / 32)]: the mask near the end, where the guard's objections count."""
@@ -409,7 +415,7 @@ class LimitedMatcher(Narrowed):
         reached = self.inner.locked(to_end.reached)[tokens]
         added = self.needs_allowed() - self.needs()  # what the guard adds to the grammar's completion
         labels, sure = (each[tokens] for each in ends.labels(state))
-        is_open = counts + added + sure >= self.left
+        is_open = (counts + added + sure >= self.left) | self._is_cramped()
         tokens, keys = tokens[is_open], np.stack([counts, reached, labels])[:, is_open]
         if not len(tokens):
             return []
@@ -429,9 +435,10 @@ class LimitedMatcher(Narrowed):
         """The first token of the completion; none if it is not a token of text."""
         guarded, text = self.budget.guarded, self._end().text
         assert guarded is not None
-        if not text or guarded.to_end.spellings.fewest(text) >= NEVER:
+        spellings = Spellings.of(self.budget.compiled.automaton.vocabulary)
+        if not text or spellings.fewest(text) >= NEVER:
             return []
-        token = guarded.to_end.spellings.first(text)
+        token = spellings.first(text)
         return [token] if token < self.budget.compiled.vocabulary.size and self.inner.allows(token) else []
 
     def _write_in_time(self, row: NDArray[np.uint32], left: int) -> None:

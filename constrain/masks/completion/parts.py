@@ -4,6 +4,8 @@ The idea: a text has several places, one for each way to read it (engine/regions
 completion is that of the part, by its own grammar and guard, and then that of the grammar around, in which each part
 to come has the least text of its own. The shortest over all places is taken, and read once more.
 
+A bound of characters beside the parts (`BoundedParts`) lets what is found pass, or not.
+
 Limit: names that parts share (`shared=`) are known to the part that has begun, not to those to come.
 """
 
@@ -16,8 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constrain.kernels.records import arena
+from constrain.languages.automata.least import count_characters
 from constrain.languages.cfg.followed import bracket
 from constrain.languages.cfg.rules import Terminal
+from constrain.languages.guards.product import Product
+from constrain.masks.completion.characters import CharacterBound, bound_of
 from constrain.masks.completion.guarded import End, GuardedEnds, end_of
 from constrain.masks.completion.monitored import SURE, MonitoredEnds
 from constrain.masks.completion.shortest import Shortest, Text
@@ -32,12 +37,17 @@ EDGE = 1 << 40  # labels of tokens that run over the end of a part are no smalle
 Completion = Callable[[int, Any], bytes | None]
 
 
-def ends_of(compiled: CompiledConstraint, to_end: TokensToEnd) -> GuardedEnds | MonitoredEnds | PartsEnds | None:
+def ends_of(
+    compiled: CompiledConstraint, to_end: TokensToEnd
+) -> GuardedEnds | MonitoredEnds | PartsEnds | BoundedParts | None:
     """The search for completions under a compiled constraint; None: the grammar's own are allowed."""
     if compiled.lookahead is None:
         return None
-    if isinstance(compiled.lookahead.guard, RegionsGuard):
-        return PartsEnds(to_end, compiled.lookahead.guard)
+    guard, bound = compiled.lookahead.guard, bound_of(compiled.lookahead.guard)
+    if isinstance(guard, RegionsGuard):
+        return PartsEnds(to_end, guard)
+    if bound is not None and isinstance(guard, Product) and isinstance(guard.first, RegionsGuard):
+        return BoundedParts(PartsEnds(to_end, guard.first), guard, bound)
     kind = MonitoredEnds if compiled.lookahead.guard.ending else GuardedEnds
     return kind(to_end, compiled.lookahead)
 
@@ -146,6 +156,38 @@ class PartsEnds:
         if labels is not None:
             return np.where(inside, labels[:size], every)
         return np.where(inside, 0 if guard is None else np.arange(size), every)
+
+
+class BoundedParts:
+    """Completions under one compiled constraint with parts, and a bound of characters.
+
+    Args:
+        parts: The completions without the bound.
+        guard: The guard of both.
+        bound: The bound.
+    """
+
+    def __init__(self, parts: PartsEnds, guard: Product, bound: CharacterBound) -> None:
+        self.parts, self.guard, self.bound, self.to_end = parts, guard, bound, parts.to_end
+
+    def end(self, configuration: int, state: Any) -> End:
+        """The completion of a text that was found, and its number of tokens."""
+        return end_of(self.completion(configuration, state), self.to_end)
+
+    def completion(self, configuration: int, state: Any) -> bytes | None:
+        """The completion that was found; None if it is too long."""
+        text = self.parts.completion(configuration, state[0])
+        return None if text is None or self.bound.step(state[1], text) is None else text
+
+    def spare(self, state: Any, text: bytes) -> int:
+        """The characters that are left behind a text."""
+        return cast(int, state[1]) - count_characters(text)
+
+    def labels(self, state: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`PartsEnds.labels`, of which tokens with different numbers of characters have different ones."""
+        labels, sure = self.parts.labels(state[0])
+        both = np.stack([labels, self.bound.labels(state[1])[: len(labels)]])
+        return np.unique(both, axis=1, return_inverse=True)[1].reshape(-1), sure
 
 
 class _Around(Shortest):

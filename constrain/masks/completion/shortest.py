@@ -26,14 +26,14 @@ from constrain.kernels.parser import configurations
 from constrain.kernels.records import arena, view
 from constrain.kernels.records.grammars import TERMINAL
 from constrain.languages.automata import decide
-from constrain.languages.automata.least import LeastTexts
+from constrain.languages.automata.least import LeastTexts, by_characters, shortlex
 from constrain.languages.automata.syntax import intersect, literal, token_sets, with_ids
 from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Symbol, Terminal
 from constrain.languages.cfg.transform.walk import RuleTable, nearest, plainest_of
 from constrain.masks.completion.farthest import NOTHING, UNKNOWN, Bounds, MostTokens, SymbolLengths, farthest, rest_of
 from constrain.masks.completion.least import Text, least_lexeme, least_texts
-from constrain.masks.completion.spellings import NEVER, Spellings
+from constrain.masks.completion.spellings import NEVER, CharacterCounts, Spellings
 from constrain.masks.engine import inspect
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
@@ -56,12 +56,25 @@ def _least(one: Text, two: Text) -> Text:
     return min(one, two)
 
 
-class Shortest:
-    """Shortest completions under one grammar. The caller of its methods holds the automaton's lock."""
+def _fewest_characters(one: Text, two: Text) -> Text:
+    """The lesser text in the order of characters."""
+    return min((text for text in (one, two) if text is not None), key=by_characters, default=None)
 
-    def __init__(self, automaton: TokenAutomaton, rules: CompiledRules) -> None:
+
+class Shortest:
+    """Shortest completions under one grammar. The caller of its methods holds the automaton's lock.
+
+    spellings: what counts the length of texts, and orders them; None: tokens, and bytes.
+    """
+
+    def __init__(
+        self, automaton: TokenAutomaton, rules: CompiledRules, spellings: Spellings | CharacterCounts | None = None
+    ) -> None:
         """Raises LimitError if too many rules derive no text."""
-        self.automaton, self.rules, self.spellings = automaton, rules, Spellings.of(automaton.vocabulary)
+        self.automaton, self.rules = automaton, rules
+        self.spellings = Spellings.of(automaton.vocabulary) if spellings is None else spellings
+        self.order = self.spellings.order
+        self.lesser = _least if self.order is shortlex else _fewest_characters
         self.grammar = grammar = rules.grammar
         glues = [b""]
         if grammar.lexer == "greedy":
@@ -155,7 +168,7 @@ class Shortest:
         self.names = inspect.SymbolNames(self.automaton, self.rules)
         self._known: dict[int, Text] = {}
         self._mosts: dict[int, int] = {}
-        self.ends = LeastTexts(self.automaton.store, SEARCHED)
+        self.ends = LeastTexts(self.automaton.store, SEARCHED, self.order)
         self._alive: dict[int, frozenset[int]] = {}
         self._terminals: dict[int, list[tuple[int, int]]] = {}
         self.waiters = inspect.Waiters(self.automaton)
@@ -166,7 +179,7 @@ class Shortest:
         """The least text of a terminal, with marks of tokens as the automaton has them; None if it has none."""
         if self.automaton.layout.spans and token_sets(terminal.node):
             terminal = Terminal(with_ids(terminal.node, self.automaton.layout.spans), excluding=terminal.excluding)
-        return least_lexeme(terminal)
+        return least_lexeme(terminal, self.order)
 
     def completion(self, configuration: int) -> Text:
         """The shortest text that completes a member; b"" if the text is one; None if none was found."""
@@ -217,7 +230,7 @@ class _Ways:
     """Completions built from the least texts of symbols. glue: a text after every lexeme."""
 
     def __init__(self, owner: Shortest, glue: bytes) -> None:
-        self.owner = owner
+        self.owner, self.lesser = owner, owner.lesser
         self.least: dict[Symbol, bytes] = {}
         self.is_least = True
         self.table: RuleTable | None = None  # all rules of the grammar, if they were found at once
@@ -243,9 +256,9 @@ class _Ways:
             if lexeme.fresh:
                 after = self._between(lexeme.parser)
                 ended = self.glue if len(lexemes) > 1 else b""  # keeps the previous lexeme from continuing
-                best = _least(best, None if after is None else ended + after)
+                best = self.lesser(best, None if after is None else ended + after)
             else:
-                best = _least(best, self._complete_lexeme(lexeme.parser, lexeme.lexer))
+                best = self.lesser(best, self._complete_lexeme(lexeme.parser, lexeme.lexer))
         return best
 
     def _between(self, parser: int) -> Text:
@@ -253,7 +266,7 @@ class _Ways:
         if parser not in self._closed:
             best: Text = None
             for rule, rest, origin in inspect.kernel_rows(self.owner.automaton, parser):
-                best = _least(best, self._complete_item(rule, rest, origin))
+                best = self.lesser(best, self._complete_item(rule, rest, origin))
             self._closed[parser] = best
         return self._closed[parser]
 
@@ -270,11 +283,11 @@ class _Ways:
         for terminal, tag in self.owner.terminals(parser):
             end = self._end(lexer, terminal) if tag in alive else None
             after = None if end is None else self._behind(parser, terminal)
-            best = _least(best, end + after if end is not None and after is not None else None)
+            best = self.lesser(best, end + after if end is not None and after is not None else None)
         for blank in inspect.ignored(automaton, parser):
             end = self._end(lexer, blank) if TERMINAL.EXPRESSION(automaton.memory.A, blank) in alive else None
             after = b"" if inspect.is_final(automaton, parser) else self._between(parser)
-            best = _least(best, end + after if end is not None and after is not None else None)
+            best = self.lesser(best, end + after if end is not None and after is not None else None)
         self._left[parser, lexer] = best
         return best
 
@@ -283,7 +296,7 @@ class _Ways:
         if (parser, terminal) not in self._scanned:
             best: Text = None
             for waiter in self.owner.waiters.of(parser, terminal):
-                best = _least(best, self._complete_item(*waiter))
+                best = self.lesser(best, self._complete_item(*waiter))
             self._scanned[parser, terminal] = best
         return self._scanned[parser, terminal]
 
@@ -317,7 +330,7 @@ class _Ways:
         self.is_least &= complete
         if complete and not self.least:
             self.table = table
-        for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least).items():
+        for other, text in least_texts(table, self.glue, self.owner.lexeme, self.least, self.owner.order).items():
             self.least.setdefault(other, text)
         return complete or symbol in self.least
 
@@ -372,7 +385,7 @@ class _Ways:
                 best = least[key]
                 for rest, after in tails[key]:
                     following = b"" if after is None else least[after] if after in least else self.follows[after]
-                    best = _least(best, None if following is None else self._text(rest) + following)
+                    best = self.lesser(best, None if following is None else self._text(rest) + following)
                 if best != least[key]:
                     least[key], changed = best, True
         self.follows |= least

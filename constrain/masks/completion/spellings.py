@@ -1,4 +1,4 @@
-"""The least number of tokens that spell a text.
+"""The length of a text in tokens: the least number that spell it; or in characters.
 
     Spellings.of(vocabulary).fewest(b'{"a":1}')
 
@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from constrain.languages.automata.least import by_characters, count_characters, shortlex
 from constrain.languages.vocab.tables import PerVocabulary
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.masks.completion.writable import NOT_IN_UTF8
@@ -22,6 +25,8 @@ PARTS = re.compile(rb"\xff[\x00-\x7f]{3}|[][,:{}]|[^][,:{}\xff]+")  # of JSON: w
 
 class Spellings(PerVocabulary):
     """The texts of a vocabulary's tokens, for counting how many tokens spell a text."""
+
+    order = staticmethod(shortlex)
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.texts = {token: i for i, token in enumerate(vocabulary.tokens) if token}
@@ -83,3 +88,26 @@ class Spellings(PerVocabulary):
             counts.append(fewest + 1)
         self._last = text, counts
         return counts
+
+
+class CharacterCounts(PerVocabulary):
+    """The lengths of texts in characters.
+
+    Attributes:
+        sizes: int32[V], the bytes of each token.
+        counts: int32[V], the characters that begin in each token.
+    """
+
+    order = staticmethod(by_characters)
+    writes_all, missing = True, frozenset[int]()  # a bound of characters does not say what tokens can write
+    fewest = apart = staticmethod(count_characters)
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        texts = [token or b"" for token in vocabulary.tokens]
+        self.sizes = np.array([len(text) for text in texts], np.int32)
+        self.counts = np.array(list(map(count_characters, texts)), np.int32)
+        self.longest = int(self.sizes.max(initial=0))
+
+    def lines(self, indent: int, depth: int) -> list[int]:
+        """The characters of a line end with the indentation of so many levels."""
+        return [1 + max(indent, 1) * level for level in range(depth + 2)]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,12 @@ from constrain.limits import tick
 from constrain.masks.completion.farthest import MostTokens
 from constrain.masks.completion.levels import TrieLevelWalk
 from constrain.masks.completion.shortest import Shortest
-from constrain.masks.completion.spellings import NEVER, Spellings
+from constrain.masks.completion.spellings import NEVER, CharacterCounts, Spellings
 from constrain.masks.engine.automaton import TokenAutomaton
 from constrain.masks.engine.compiled_rules import CompiledRules
 
 Counts = NDArray[np.int32]
+Counting = TypeVar("Counting", bound="TokensToEnd")
 UNKNOWN = NEVER - 1  # none was found
 SEARCHED = 1_000  # configurations; where the shortest completion cannot be spelled, the search for one gives up
 REMEMBERED = 128  # configurations whose `after` is cached: half a megabyte each for 128k tokens
@@ -42,20 +44,23 @@ KEPT = 8  # grammars of an automaton whose counts are cached for the next reques
 class TokensToEnd:
     """The numbers of tokens to the end for one grammar. The caller of its methods holds the automaton's lock.
 
+    counted: what counts the length of texts
     known: what `needs`, `most` and `latest` said, by `Steps.place`: read and written without the lock
     """
 
+    counted: type[Spellings | CharacterCounts] = Spellings
+
     @classmethod
-    def of(cls, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> TokensToEnd:
+    def of(cls: type[Counting], automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> Counting:
         """The cached object of a grammar (the latest `KEPT` grammars are cached). Raises LimitError."""
-        cached: Remembered[CompiledRules, TokensToEnd] = automaton.kept.setdefault(TokensToEnd, Remembered(KEPT))
+        cached: Remembered[CompiledRules, Counting] = automaton.kept.setdefault(cls, Remembered(KEPT))
         return cached.keep(rules, cached.get(rules) or cls(automaton, rules, vocabulary))
 
     def __init__(self, automaton: TokenAutomaton, rules: CompiledRules, vocabulary: Vocabulary) -> None:
         """Raises LimitError if the grammar has too many rules without a text."""
         self.automaton = automaton
-        self.spellings = Spellings.of(vocabulary)
-        self.shortest = Shortest(automaton, rules)
+        self.spellings = self.counted.of(vocabulary)
+        self.shortest = Shortest(automaton, rules, self.spellings)
         self.walk = TrieLevelWalk(automaton, vocabulary)
         self._counts: dict[bytes, int] = {}
         self._forget()

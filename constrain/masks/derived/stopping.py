@@ -8,6 +8,8 @@ even in the middle of a token, and that a member of L must not contain one earli
 
 Exact for regular constraints and for grammars under `lexer="dynamic"` (GrammarError under "greedy"). The guard of the
 constraint reads the stop sequence too, and does not mind it: a member stands before it, whose values are complete.
+Where a guard counts the characters of the member, each stop sequence stands behind a part that is read apart: the
+members in which, with it behind them, no other one ends before (`_by_stop`).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from constrain.errors import ConstrainError, GrammarError
+from constrain.languages.automata.quotient import right_quotient
 from constrain.languages.automata.syntax import (
     EPSILON,
     Node,
@@ -35,6 +38,10 @@ from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.product import product
 from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint, refuse_monitors, refuse_tokens
+from constrain.languages.constraints.combinators import alt, seq
+from constrain.languages.constraints.regular import Regular
+from constrain.languages.guards import Guard
+from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
 from constrain.masks.derived.members import is_member, is_refused
 from constrain.masks.derived.triggered import start_of
@@ -63,7 +70,24 @@ class Stopped(Around):
             return None
         return intersect(concat(self.inner.node, alternate(EPSILON, literals(self.stops))), self._ends)
 
+    @lazily
+    def _by_stop(self) -> Constraint | None:
+        """The same texts, one part for each stop sequence and for none; None: the member is not read apart."""
+        if not self.inner.read_apart:
+            return None
+        before = [Regular(right_quotient(self._ends, stop) if stop else self._ends) for stop in ("", *self.stops)]
+        return alt(*(seq(self.inner & node, stop) for node, stop in zip(before, ("", *self.stops), strict=True)))
+
+    @lazily
+    def outlined(self) -> bool:
+        return self.inner.outlined if self._by_stop is None else self._by_stop.outlined
+
+    def guard(self, vocabulary: Vocabulary) -> Guard | None:
+        return (self.inner if self._by_stop is None else self._by_stop).guard(vocabulary)
+
     def _build(self) -> Grammar:
+        if self._by_stop is not None:
+            return self._by_stop.to_grammar()
         if self.node is not None:
             return super()._build()
         start = start_of(self.inner)
@@ -108,8 +132,9 @@ def stopped(constraint: Constraint, stop: Any) -> Stopped:
     if not stops:
         raise ConstrainError("stop is an empty list", fix="leave it out, or name the sequences that end a text")
     refuse_tokens(constraint, "cannot end at a stop sequence")
-    refuse_monitors(constraint, "cannot end at a stop sequence")
-    if constraint.read_apart:
+    if constraint.monitored or not constraint.counts_characters:
+        refuse_monitors(constraint, "cannot end at a stop sequence")
+    if constraint.read_apart and not constraint.counts_characters:
         raise GrammarError(
             f"{constraint._shown()} has lexer='greedy' and cannot end at a stop sequence: the longest lexeme would be "
             "sought in the sequence too",

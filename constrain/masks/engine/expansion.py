@@ -53,7 +53,7 @@ def start_configuration(symbols: SymbolTable, rules: CompiledRules) -> int:
         queue += expand(symbols, queue.pop(), ahead=False).first
     suffix = memory.call_plain(kernel_rules.suffix_of, start, 0)
     first = memory.call(configurations.start_configuration, symbols.settings(rules.grammar), whole, suffix)
-    if rules.grammar.watched:  # all later configurations inherit it from the parser state of the start
+    if rules.grammar.watched:
         memory.A[first + CONFIG.WATCHED] = 2
         memory.A[pair_parser(memory.A, config_pair(first, 0)) + PARSER.WATCHED] = 2
     return first

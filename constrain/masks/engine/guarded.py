@@ -80,7 +80,7 @@ class GuardedSteps(Steps):
         argument: Any = words_of(step) if isinstance(step, bytes) else step
 
         def look(configuration: int) -> bool:
-            before = None if isinstance(step, bytes) else Before(configuration, last, self._bytes(step))
+            before = Before(configuration, last, self._bytes(step))
             return lookahead.lives(lambda: memory.call(kernel, configuration, argument) & STATE, inner, before)
 
         return self.locked(look)

@@ -58,8 +58,8 @@ class SymbolTable:
         self._owners: list[weakref.ref[CompiledRules]] = []  # their rules, likewise
 
     def settings(self, grammar: Grammar) -> int:
-        """The record of a grammar's settings: ignored terminals, lexer and closing byte."""
-        key = (grammar.ignore, grammar.lexer, grammar.closing)
+        """The record of a grammar's settings: ignored terminals, lexer, closing byte, and whether it is watched."""
+        key = (grammar.ignore, grammar.lexer, grammar.closing, grammar.watched)
         record = self._settings.get(key)
         if record is None:
             record = self.memory.call_plain(arena.intern1, GRAMMAR.KIND, len(self._settings))
@@ -69,6 +69,7 @@ class SymbolTable:
             A[record + GRAMMAR.IGNORED] = region
             A[record + GRAMMAR.GREEDY] = grammar.lexer == "greedy"
             A[record + GRAMMAR.CLOSING] = grammar.closing[0] + 1 if grammar.closing else 0
+            A[record + GRAMMAR.WATCHED] = grammar.watched
             self._settings[key] = record
         return record
 

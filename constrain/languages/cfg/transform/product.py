@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from constrain.errors import LimitError, UnsatisfiableError
 from constrain.languages.automata.paths import Language, Paths
 from constrain.languages.automata.quotient import spelled
-from constrain.languages.automata.syntax import Node, alternate, chars, difference, intersect
+from constrain.languages.automata.syntax import ANY_TEXT, Node, alternate, chars, difference, intersect
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Symbol, Terminal
 from constrain.languages.cfg.transform.regular import inline_ignored
 from constrain.languages.cfg.transform.walk import alternatives_of
@@ -37,13 +37,15 @@ Call = tuple[Nonterminal, int]  # a nonterminal, the state before its texts
 Item = tuple[Nonterminal, int, int, int]  # a call, the number of an alternative, the dot in it
 
 
-def product(grammar: Grammar, node: Node) -> Grammar:
-    """The texts of a grammar (`lexer="dynamic"`) that are in a regular language.
+def product(grammar: Grammar, node: Node, most: int | None = None) -> Grammar:
+    """The texts of a grammar (`lexer="dynamic"`) that are in a regular language. most: items; None: `LIMIT`.
 
     Raises UnsatisfiableError if there are none, LimitError if the product is too large.
     """
     plain = inline_ignored(grammar)
-    made = _Product(Paths(node))
+    if node == ANY_TEXT:
+        return plain
+    made = _Product(Paths(node), LIMIT if most is None else most)
     if made.paths.is_empty:
         raise UnsatisfiableError("no text fulfils the regular side of an intersection", fix="relax one of its parts")
     try:
@@ -64,8 +66,8 @@ def product(grammar: Grammar, node: Node) -> Grammar:
 class _Product:
     """The symbols of the product of a grammar with an automaton (`paths`)."""
 
-    def __init__(self, paths: Paths) -> None:
-        self.paths = paths
+    def __init__(self, paths: Paths, most: int) -> None:
+        self.paths, self.most = paths, most
         self._terminal_ends: dict[tuple[Terminal, int], tuple[States, bool]] = {}
         self._languages: dict[Terminal, Language] = {}
         self._ends: dict[Call, set[int]] = {}
@@ -114,8 +116,8 @@ class _Product:
             after = self._states_after(item, alternative[dot], states, work)
             if after:
                 work.append((_advanced(item), after))
-            if len(self._reached) > LIMIT:
-                raise LimitError(f"it needs more than {LIMIT} rules")
+            if len(self._reached) > self.most:
+                raise LimitError(f"it needs more than {self.most} rules")
         self._propagate_stops()
 
     def _states_after(
