@@ -26,6 +26,7 @@ from constrain.languages.constraints.base import Constraint, refuse_monitors, re
 from constrain.languages.constraints.combinators import seq
 from constrain.languages.constraints.parts import guard_apart
 from constrain.languages.constraints.regular import Regular
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.constraints.union import Union
 from constrain.languages.guards import Guard
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -150,6 +151,15 @@ class Intersection(Around):
             return guard
         bounded: Guard = import_module(_CHARACTERS).guard_of(guard, self.most, vocabulary)
         return bounded
+
+    @lazily
+    def report(self) -> list[ReportLine]:
+        if self.most is None:
+            return self.inner.report
+        note = f"at most {self.most} characters: a guard counts them"
+        if self._apart or self.inner.guarded:
+            note += "; another guard is not asked whether its own ends fit, so near the bound a text may end dead"
+        return [*self.inner.report, ReportLine("(characters)", "$", "enforced", note)]
 
     def residual_fault(self, text: str) -> str | None:
         """None, or the fault of the part that is not regular, or that the text is too long."""
