@@ -91,6 +91,7 @@ class SMC(Sampler):
     name = "smc"
     needs_chance = True
     weighs = True
+    ends_in_time = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as particles grow"
 
     def __init__(
