@@ -149,7 +149,7 @@ class Run:
         return LengthBudget(terms.compiled, complete=False) if self.request.limited else None
 
     def _ends_in_time(self, terms: Terms) -> bool:
-        """By default the outputs of masked decoding and of particles are complete, if they are of a schema or for tools.
+        """By default the outputs of masked decoding and of particles are complete, of a schema or for tools.
 
         Other methods say themselves what becomes of outputs that are cut off; engines make their own masks. Particles
         are of a model that is truncated before the mask, so that with `top_k` or `top_p` an end may be out of reach.

@@ -131,7 +131,8 @@ class Speculation(Sampler):
         traits = traits_of(method)
         if self.verifier.weighs and not (traits.weighs and traits.grows):
             raise ConstrainError(
-                f"the verifier {self.verifier.name!r} draws by drafts and weighs, and the method {traits.name!r} does not",
+                f"the verifier {self.verifier.name!r} draws by drafts and weighs, "
+                f"and the method {traits.name!r} does not",
                 place="draft",
                 fix='choose "sir", or SMC(boundary="draft"), which count the weights',
             )

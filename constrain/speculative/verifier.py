@@ -79,8 +79,8 @@ class Verdict:
             (-1) where the last place is a dead end.
         numbers: log p_raw, log p_sampled and log Z of each of these tokens, where a device computed them; else empty,
             and the rows tell them.
-        sampled: log of the probability that each of these tokens was drawn with, None where that is the target's; empty:
-            everywhere. Of verifiers that weigh.
+        sampled: log of the probability that each of these tokens was drawn with, None where that is the target's;
+            empty: everywhere. Of verifiers that weigh.
 
     Example:
         >>> from constrain.speculative import Verdict

@@ -43,10 +43,11 @@ def check_draft(draft: Any, method: Any) -> None:
             traits = traits_of(method)
             if not draft.matches and not traits.grows:
                 raise ConstrainError(
-                    f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method {traits.name!r}",
+                    f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method "
+                    f"{traits.name!r}",
                     place="draft",
-                    fix='leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, faithful, '
-                    'SMC(boundary="draft")',
+                    fix='leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, '
+                    'faithful, SMC(boundary="draft")',
                 )
         draft.check_weighing(method)
         return

@@ -2,8 +2,8 @@
 
 Any rule that looks at the past alone leaves estimates unbiased; a good one compares particles where they can be
 compared. "token" — always. "line" — a newline was written. "lexeme" — a lexeme that was in progress has ended for
-certain. "rule:NAME" — a rule of the grammar was open, and is closed. "draft" — a drafted block has ended (methods/smc.py).
-Or a function (text before, bytes since) → bool.
+certain. "rule:NAME" — a rule of the grammar was open, and is closed. "draft" — a drafted block has ended
+(methods/smc.py). Or a function (text before, bytes since) → bool.
 
 Cost: "lexeme" and "rule:" follow the matcher byte by byte. Limit: they need a constraint of `constrain.compile`.
 """
