@@ -189,8 +189,9 @@ def generate(model: ModelLike, prompt: PromptLike | PromptsLike, **options: Any)
             `text` leaves it out, `tokens` has it, `stats.stop` names it.
         complete: True: allow a token only if the text can still be completed with the tokens that are left, so that
             outputs are always complete (masks/completion/length_budget.py). top_k and top_p then keep some of what is
-            allowed, under every method. False: outputs may be cut off at `max_tokens`. None: True for "lcd" where a
-            schema, a type or tools that must be called are given (docs/sampling.md), else False.
+            allowed, under every method. False: outputs may be cut off at `max_tokens`. None: True for "lcd", and for
+            "smc" and "awrs" without top_k and top_p, where a schema, a type or tools that must be called are given
+            (docs/sampling.md), else False.
 
     Returns:
         A `Generation` for one prompt; `Generations`, a list that knows its weights, where `n` is greater than 1; for a

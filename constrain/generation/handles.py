@@ -56,7 +56,7 @@ class MaskedDecoding(Protocol):
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
         """Run the job as the method "lcd" does."""
 
-    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+    def complete(self, job: Job, particles: Sequence[Particle], between: Any = None) -> None:
         """Complete a job's sequences, as `Job.grow` says."""
 
     def method_for(self, method: Any) -> Any:

@@ -149,11 +149,14 @@ class Run:
         return LengthBudget(terms.compiled, complete=False) if self.request.limited else None
 
     def _ends_in_time(self, terms: Terms) -> bool:
-        """By default the outputs of masked decoding are complete, if they are of a schema or for tools.
+        """By default the outputs of masked decoding and of particles are complete, of a schema or for tools.
 
-        Other methods say themselves what becomes of outputs that are cut off; engines make their own masks.
+        Other methods say themselves what becomes of outputs that are cut off; engines make their own masks. Particles
+        are of a model that is truncated before the mask, so that with `top_k` or `top_p` an end may be out of reach.
         """
-        by_masks = self.request.method is lcd and (self.decoding is None or self.decoding.drafts)
+        method = self.request.method
+        asked = method is lcd or (traits_of(method).ends_in_time and not self.settings.truncates)
+        by_masks = asked and (self.decoding is None or self.decoding.drafts)
         whole = by_masks and not self.request.heals and not self.request.canonical
         return whole and isinstance(terms.compiled, CompiledConstraint) and bool(terms.constraint.ends_in_time)
 

@@ -71,3 +71,4 @@ from constrain.papers.verifying.judge import Judge as Judge
 from constrain.papers.verifying.kseq import KSeq as KSeq
 from constrain.papers.verifying.optimum import optimal_acceptance as optimal_acceptance
 from constrain.papers.verifying.typical import TypicalAcceptance as TypicalAcceptance
+from constrain.papers.verifying.weighed import Weighed as Weighed

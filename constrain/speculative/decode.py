@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from constrain.errors import ConstrainError
 from constrain.sampling.core.job import Job, Sample, TokenRecord
 from constrain.sampling.core.model import TreeSession
 from constrain.sampling.core.particles import Events, Particle, Particles
-from constrain.sampling.core.sampler import Sampler
+from constrain.sampling.core.sampler import Sampler, traits_of
 from constrain.sampling.methods.lcd import lcd
 from constrain.speculative.ahead import ReadingAhead
 from constrain.speculative.build import TreeBuilder
@@ -84,7 +84,7 @@ class Speculation(Sampler):
         named = [name for each in listed for name in (AUTO if each == "auto" else [each])]
         self.drafters = [NAMED.named(each, ["auto"])() if isinstance(each, str) else each for each in named]
         self.verifier = verifier_named(verifier) if isinstance(verifier, str) else verifier
-        self.lossy = not self.verifier.lossless
+        self.lossy = not (self.verifier.lossless or self.verifier.weighs)
         if self.lossy and not lossy:
             raise ConstrainError(
                 f"the verifier {self.verifier.name!r} changes the law of the output",
@@ -105,7 +105,8 @@ class Speculation(Sampler):
         return self if method is lcd else method
 
     def __call__(self, job: Job) -> Generator[tuple[int, list[int]], None, list[Sample]]:
-        """Masked decoding of every row of a job."""
+        """Masked decoding of every row of a job. Raises ConstrainError: the verifier weighs."""
+        self.check_weighing(lcd)
         particles = [Particle(job, row) for row in range(len(job.prompts))]
         yield from self.grow(job, particles)
         samples = [particle.sample for particle in particles]
@@ -125,14 +126,27 @@ class Speculation(Sampler):
                 fix='use method="lcd", or a lossless verifier',
             )
 
-    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
+    def check_weighing(self, method: Any) -> None:
+        """Refuse a verifier that weighs, under methods that do not. Raises ConstrainError."""
+        traits = traits_of(method)
+        if self.verifier.weighs and not (traits.weighs and traits.grows):
+            raise ConstrainError(
+                f"the verifier {self.verifier.name!r} draws by drafts and weighs, "
+                f"and the method {traits.name!r} does not",
+                place="draft",
+                fix='choose "sir", or SMC(boundary="draft"), which count the weights',
+            )
+
+    def complete(
+        self, job: Job, particles: Sequence[Particle], between: Callable[[Particles], None] | None = None
+    ) -> None:
         """For `Job.grow`: bring sequences to their end, with only EOS at the last place of a budget.
 
         Raises ConstrainError: the verifier is lossy, and methods that weigh outputs need the distribution of masked
         decoding.
         """
         self.check_lossless()
-        for _ in self.grow(job, particles, members=True):
+        for _ in self.grow(job, particles, members=True, between=between):
             pass
 
     def ahead(self, job: Job) -> Job:
@@ -145,13 +159,19 @@ class Speculation(Sampler):
         return self.verifier.name == "match"
 
     def grow(
-        self, job: Job, particles: Sequence[Particle], *, members: bool = False
+        self,
+        job: Job,
+        particles: Sequence[Particle],
+        *,
+        members: bool = False,
+        between: Callable[[Particles], None] | None = None,
     ) -> Generator[tuple[int, list[int]], None, None]:
         """Bring sequences, of which no model has read anything yet, to their end.
 
-        members: at the last place of a budget only EOS is allowed, see `Particles.member_masks`
+        members: at the last place of a budget only EOS is allowed, see `Particles.member_masks`. between: as of
+        `constrain.sampling.methods.sir.grown`
         """
-        loop = _Loop(self, job, particles, members)
+        loop = _Loop(self, job, particles, members, between)
         loop.begin()
         while loop.lines:
             yield from loop.advance()
@@ -171,13 +191,25 @@ class _Line:
         """Tokens of the output that come before the tree."""
         return len(self.particle.sample.tokens)
 
+    def extend(self, job: Job) -> None:
+        """Note what the particle has written."""
+        prompt = len(job.prompts[self.particle.row])
+        self.tokens += self.particle.sample.tokens[len(self.tokens) - prompt :]
+
 
 class _Loop(Particles):
     """One call of `grow`. lines: the sequences that go on, in the order of the target's session."""
 
-    def __init__(self, options: Speculation, job: Job, particles: Sequence[Particle], members: bool) -> None:
+    def __init__(
+        self,
+        options: Speculation,
+        job: Job,
+        particles: Sequence[Particle],
+        members: bool,
+        between: Callable[[Particles], None] | None,
+    ) -> None:
         super().__init__(job, particles)
-        self.verifier, self.members = options.verifier, members
+        self.verifier, self.members, self.between = options.verifier, members, between
         self.drafting = Drafting(options, job, options.verifier)
         self.trees: TreeSession | None = None
         self.lines: list[_Line] = []
@@ -259,6 +291,7 @@ class _Loop(Particles):
         for line, cost, place in zip(self.lines, costs, places, strict=True):
             if (shared := (place, line.particle.row)) not in seen:  # what sequences of a row share is one forward pass
                 line.particle.sample.forwards += cost
+                self.reads[line.particle.row] += cost
             seen.add(shared)
             line.particle.unread = []
         return logits
@@ -321,6 +354,8 @@ class _Loop(Particles):
             raw, sampled, log_z = (-math.inf, 0.0, 0.0)
             if token != NONE:
                 raw, sampled, log_z = verdict.numbers[k] if verdict.numbers else rows.numbers(place, token)
+                if verdict.sampled and (own := verdict.sampled[k]) is not None:
+                    sampled = own
             if raw == -math.inf:
                 particle.dead_end()
                 break
@@ -347,13 +382,31 @@ class _Loop(Particles):
                 self.copies = None
             else:
                 self.trees.commit(paths)
+        lines = self.lines
+        for line in lines:
+            line.extend(self.job)
+        if self.between is not None:
+            self.between(self)
         for line in self.lines:
             if not line.particle.ended:
                 self._force(line.particle)
-            prompt = len(self.job.prompts[line.particle.row])
-            line.tokens += line.particle.sample.tokens[len(line.tokens) - prompt :]
+            line.extend(self.job)
         for i, outcome in outcomes.items():
-            outcome.ended = self.lines[i].particle.ended  # also by what followed of necessity
+            outcome.ended = lines[i].particle.ended  # also by what followed of necessity
+
+    def select(self, ancestors: Sequence[Particle], streams: Sequence[int]) -> None:
+        """Go on with these sequences, between two steps. What drafters keep is of the first; a fork begins anew."""
+        place = {id(line.particle): i for i, line in enumerate(self.lines)}
+        rows = [place[id(ancestor)] for ancestor in ancestors if not ancestor.ended]
+        super().select(ancestors, streams)
+        sources = [self.lines[row] for row in rows]
+        if rows and rows != list(range(len(self.lines))) and self.trees is not None:
+            with self.job.clock.stage("model"):
+                self.trees.select(rows)
+        self.lines = [
+            source if source.particle is particle else _Line(particle, list(source.tokens))
+            for source, particle in zip(sources, self.live, strict=True)
+        ]
 
     def _drop(self) -> None:
         """Go on without the sequences that need no further forward."""

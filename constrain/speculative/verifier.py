@@ -79,6 +79,8 @@ class Verdict:
             (-1) where the last place is a dead end.
         numbers: log p_raw, log p_sampled and log Z of each of these tokens, where a device computed them; else empty,
             and the rows tell them.
+        sampled: log of the probability that each of these tokens was drawn with, None where that is the target's;
+            empty: everywhere. Of verifiers that weigh.
 
     Example:
         >>> from constrain.speculative import Verdict
@@ -89,6 +91,7 @@ class Verdict:
     path: list[int] = field(default_factory=list)
     token: int = -1
     numbers: Sequence[Sequence[float]] = field(default=(), compare=False)
+    sampled: Sequence[float | None] = field(default=(), compare=False)
 
 
 class Verifier:
@@ -97,6 +100,7 @@ class Verifier:
     Attributes:
         name: as in `generate` and its stats.
         lossless: its distribution is that of masked decoding.
+        weighs: it is not, but what it says of each token (`Verdict.sampled`) makes weights that are proper.
         draws: how it uses that nodes were drawn: "any" ignores it; "chain", "with" and "without" want siblings drawn so
             (see `DraftTree.replacement`). Nodes in another form are taken as given, which is lossless too.
         wants_hidden: it reads `Case.hidden`.
@@ -109,6 +113,7 @@ class Verifier:
 
     name: str = ""
     lossless: bool = True
+    weighs: bool = False
     draws: str = "any"
     wants_hidden: bool = False
 

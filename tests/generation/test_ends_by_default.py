@@ -7,6 +7,7 @@ import pytest
 import constrain
 from constrain.errors import ConstrainError
 from constrain.masks.completion.length_budget import BudgetError
+from constrain.sampling import SMC
 from toy_model import tiny_gpt2
 
 WORDS = {
@@ -41,6 +42,20 @@ def test_others_are_asked(given: dict[str, Any], tokenizer: Any, model: Any) -> 
         output.tokens for output in constrain.generate(model, "red", complete=False, **asked)
     ]
     assert {output.finish_reason for output in constrain.generate(model, "red", complete=True, **asked)} == {"stop"}
+
+
+@pytest.mark.parametrize("method", ["smc", "awrs", SMC(particles=3, boundary="draft")], ids=str)
+def test_particles_do_not_die_of_the_limit(method: Any, tokenizer: Any, model: Any) -> None:
+    """By default none; where the model is truncated before the mask, they are as they were."""
+    asked = {"tokenizer": tokenizer, "schema": WORDS, "n": 4, "max_tokens": 50, "seed": 1, "method": method}
+    for output in constrain.generate(model, "red", **asked):
+        assert {each.finish_reason for each in output.population or [output]} == {"stop"}
+    cut, truncated, same = (
+        constrain.generate(model, "red", **asked, **more)
+        for more in ({"complete": False}, {"top_k": 50}, {"top_k": 50, "complete": False})
+    )
+    assert "length" in {each.finish_reason for output in cut for each in output.population or [output]}
+    assert [output.tokens for output in truncated] == [output.tokens for output in same]
 
 
 @pytest.mark.parametrize("draft", [None, "auto"])

@@ -11,11 +11,12 @@ import pydantic
 
 import constrain
 from constrain.errors import ConstrainError
-from constrain.generation.request.drafts import CHOOSING, check_draft
+from constrain.generation.request.drafts import check_draft
 from constrain.models.hf import HFModel
 from constrain.papers import EarlyExit, Heads, Retrieval, SelfDraft, TextStore
 from constrain.papers.heads import DraftHeads
 from constrain.sampling import CARS, MCMC, METHODS, SIR, SMC, ASAp, Beam, Draw, Faithful, Rejection, lcd
+from constrain.sampling.core.sampler import traits_of
 from constrain.sampling.fused.batch import RULES as FUSED
 from constrain.sampling.processors import MinP, Mirostat, Repetition
 from constrain.speculative import (
@@ -35,7 +36,7 @@ from constrain.speculative import (
     verifier_named,
 )
 from constrain.speculative.fused import Fused
-from constrain.speculative.verifiers import LOSSY
+from constrain.speculative.verifiers import LOSSY, WEIGHING
 from toy_model import tiny_llama, tiny_tokenizer
 
 PROMPT = "red green red green name 00"
@@ -51,7 +52,7 @@ METHOD: dict[str, Callable[[], Any]] = {  # all names of METHODS, where it helps
     "sir": lambda: SIR(samples=2),
     "smc": lambda: SMC(particles=2),
 }
-RULE = [*sorted(VERIFIERS), *(f"fused-{rule}" for rule in sorted(FUSED)), *LOSSY]
+RULE = [*sorted(VERIFIERS), *(f"fused-{rule}" for rule in sorted(FUSED)), *LOSSY, *WEIGHING]
 CONSTRAINT = ["schema", "regex", "CFG", "monitor", "validator"]
 PROCESSORS: dict[str, Callable[[], Any]] = {
     "none": list,
@@ -129,6 +130,7 @@ class Judging(Verifier):
     def __init__(self, inner: Verifier) -> None:
         self.inner, self.trees = inner, 0
         self.name, self.lossless, self.draws = inner.name, inner.lossless, inner.draws
+        self.weighs = inner.weighs
 
     def verify(self, cases: Sequence[Case], draw: Draw) -> list[Verdict]:
         self.trees += len(cases)
@@ -172,18 +174,20 @@ class Cell:
     def verifies(self) -> bool:
         """The rule chooses tokens, so that it is asked; else it is the method that chooses, and drafts are read."""
         method = METHOD[self.method]()
-        return method is lcd or (type(method).__name__ in CHOOSING and self.rule != "match")
+        return method is lcd or (traits_of(method).grows and self.rule != "match")
 
 
 REASONS = {
     "1": "the verifier {rule} chooses tokens itself, and so does the method {method}",
     "2": "the verifier {rule} is lossy, and this method needs weights",
+    "3": "the verifier {rule} draws by drafts and weighs, and the method {method} does not",
 }
 COLUMNS = {
     "`match`": ["match"],
     "the other rules": [rule for rule in sorted(VERIFIERS) if rule != "match"],
     "`Fused(…)`": [f"fused-{rule}" for rule in sorted(FUSED)],
     "`typical`, `Judge`": list(LOSSY),
+    "`weighed`": list(WEIGHING),
 }
 
 

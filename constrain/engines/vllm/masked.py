@@ -147,8 +147,11 @@ class EngineDecoding(Sampler):
             sample.log_evidence = sample.log_weight if sample.accepted else -math.inf
         return [particle.sample for particle in particles]
 
-    def complete(self, job: Job, particles: Sequence[Particle]) -> None:
-        """For `Job.grow`: bring sequences to their end."""
+    def complete(self, job: Job, particles: Sequence[Particle], between: Any = None) -> None:
+        """For `Job.grow`: bring sequences to their end. Raises ConstrainError: there is something to do meanwhile."""
+        if between is not None:
+            message = 'an engine writes whole texts, and boundary="draft" compares particles where drafts end'
+            raise ConstrainError(message, fix='take boundary="token"')
         self.grow(job, particles)
 
     def grow(self, job: Job, particles: Sequence[Particle]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from constrain import sampling, speculative
+from constrain import speculative
 from constrain.errors import ConstrainError
 from constrain.generation.request.prompts import tokenize_all
 from constrain.languages.constraints.base import tempered_rule
@@ -30,7 +30,6 @@ from constrain.speculative.controller import affordable
 if TYPE_CHECKING:
     from constrain.speculative import Drafter, Speculation, Verifier
 
-CHOOSING = ("SIR", "MCMC", "Faithful")  # methods that may leave the choice of tokens to a verifier, beside lcd
 MAX_HINT, MAX_HINTS = 20_000, 100  # characters of a text that is offered for copying; such texts
 
 
@@ -41,15 +40,16 @@ def check_draft(draft: Any, method: Any) -> None:
     if isinstance(draft, speculative.Speculation):
         if method is not lcd:
             draft.check_lossless()
-            choosing = tuple(getattr(sampling, name) for name in CHOOSING)
-            if not draft.matches and not isinstance(method, choosing):
-                name = traits_of(method).name
-                names = ", ".join(["lcd", *(each.name for each in choosing)])
+            traits = traits_of(method)
+            if not draft.matches and not traits.grows:
                 raise ConstrainError(
-                    f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method {name!r}",
+                    f"the verifier {draft.verifier.name!r} chooses tokens itself, and so does the method "
+                    f"{traits.name!r}",
                     place="draft",
-                    fix=f'leave the verifier out, which is "match", or choose one of the methods {names}',
+                    fix='leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, '
+                    'faithful, SMC(boundary="draft")',
                 )
+        draft.check_weighing(method)
         return
     for each in draft if isinstance(draft, (list, tuple)) else [draft]:
         if isinstance(each, type):

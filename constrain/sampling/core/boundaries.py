@@ -2,7 +2,8 @@
 
 Any rule that looks at the past alone leaves estimates unbiased; a good one compares particles where they can be
 compared. "token" — always. "line" — a newline was written. "lexeme" — a lexeme that was in progress has ended for
-certain. "rule:NAME" — a rule of the grammar was open, and is closed. Or a function (text before, bytes since) → bool.
+certain. "rule:NAME" — a rule of the grammar was open, and is closed. "draft" — a drafted block has ended
+(methods/smc.py). Or a function (text before, bytes since) → bool.
 
 Cost: "lexeme" and "rule:" follow the matcher byte by byte. Limit: they need a constraint of `constrain.compile`.
 """
@@ -23,7 +24,7 @@ def boundary_of(what: str | Callable[[bytes, bytes], bool]) -> Boundary:
     if callable(what):
         function = what
         return lambda _, text, new: bool(function(text, new))
-    if what == "token":
+    if what in ("token", "draft"):
         return lambda _earlier, _text, _new: True
     if what == "line":
         return lambda _earlier, _text, new: b"\n" in new
@@ -33,7 +34,8 @@ def boundary_of(what: str | Callable[[bytes, bytes], bool]) -> Boundary:
         name = what.removeprefix("rule:")
         return lambda earlier, _, new: _rule(earlier, new, name)
     raise ConstrainError(
-        f"there is no boundary {what!r}", fix='choose "token", "lexeme", "line", "rule:NAME", or pass a function'
+        f"there is no boundary {what!r}",
+        fix='choose "token", "draft", "lexeme", "line", "rule:NAME", or pass a function',
     )
 
 

@@ -298,7 +298,8 @@ class Job:
         budgets: tokens of an output of each row at most, EOS counted; None: `settings.max_tokens` for all.
         token_bytes: bytes by id, None for what is no text; only methods with potentials need it.
         grow: completes sequences (`Particle`s) by masked decoding, with only EOS at the last place of a budget, instead
-            of the plain loop of `masked_draws`. So methods built on that loop use drafts (`constrain.speculative`).
+            of the plain loop of `sir.grown`, whose arguments it has. So methods built on that loop use drafts
+            (`constrain.speculative`).
         watcher: is told which outputs are done, by methods that finish one after the other.
 
     Example:
@@ -323,7 +324,7 @@ class Job:
     row_keys: Sequence[str] | None = None
     budgets: Sequence[int] | None = None
     token_bytes: Sequence[bytes | None] = ()
-    grow: Callable[[Job, Sequence[Any]], None] | None = None
+    grow: Callable[[Job, Sequence[Any], Callable[[Any], None] | None], None] | None = None
     watcher: Watcher = field(default_factory=Watcher)
 
     def target(self, row: int) -> tuple[tuple[int, ...], str]:

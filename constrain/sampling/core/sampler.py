@@ -23,6 +23,8 @@ class Sampler:
         exact: the distribution of a complete sample is the target itself.
         random: it draws, so that another run may give another sample.
         weighs: its weights are of all of its samples, and count one that failed as 0: `generate` draws none anew.
+        grows: sequences are completed by `Job.grow`, if there is one, so that a verifier may choose their tokens.
+        ends_in_time: `generate` lets each sequence end within its limit by default (`complete`), as it does for "lcd".
         needs_chance: it samples, which temperature 0 does not; `generate` refuses the two together.
         memory, check, potential: what it was made with, if that is so.
 
@@ -40,6 +42,8 @@ class Sampler:
     exact: bool = False
     random: bool = True
     weighs: bool = False
+    grows: bool = False
+    ends_in_time: bool = False
     needs_chance: bool = False
     memory: Any = None
     check: Any = None

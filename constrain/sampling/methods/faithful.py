@@ -67,6 +67,7 @@ class Faithful(Sampler):
     name = "faithful"
     needs_chance = True
     weighs = True
+    grows = True
     distribution = "that of the method chosen, which stats.method names: exact, cars, sir, or lcd without a constraint"
 
     def __init__(

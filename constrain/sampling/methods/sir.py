@@ -11,7 +11,7 @@ batch, the prompt read once; no particle dies for another, so it suits short out
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -54,6 +54,7 @@ class SIR(Sampler):
     name = "sir"
     needs_chance = True
     weighs = True
+    grows = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as samples grow"
 
     def __init__(self, *, samples: int = 10, potential: Potential | None = None) -> None:
@@ -112,21 +113,39 @@ def masked_draws(job: Job, begun: Sequence[DrawStart]) -> list[Sample]:
     log_weight: log p(x) / q(x), kept tokens included. The job must be `shaped`.
     """
     particles = [_particle(job, each) for each in begun]
-    if job.grow is not None:
-        job.grow(job, particles)
-    else:
-        cloud = Particles(job, particles, together=False)
-        cloud.start()
-        while cloud.live:
-            cloud.take(cloud.step(cloud.member_masks()))
-            cloud.forward()
+    grown(job, particles)
     for particle in particles:
-        if particle.sample.finish_reason == "dead_end" and particle.left == 1:
-            particle.sample.finish_reason = "length"  # at the last place only EOS was allowed, and the text is open
-        if particle.sample.finish_reason == "length":
-            particle.sample.log_weight = -math.inf
+        cut_off(particle)
         particle.sample.accepted = int(particle.sample.log_weight > -math.inf)
     return [particle.sample for particle in particles]
+
+
+def grown(job: Job, particles: Sequence[Particle], between: Callable[[Particles], None] | None = None) -> None:
+    """Bring sequences to their end by masked decoding, each at its own pace: as `Job.grow` says, or token by token.
+
+    between: is called after each forward pass, when all that was written is weighed; it may `select`
+    """
+    if job.grow is not None:
+        return job.grow(job, particles, between)
+    cloud = Particles(job, particles, together=False)
+    cloud.start()
+    read = True
+    while True:
+        if read and between is not None:
+            between(cloud)
+        if not cloud.live:
+            return None
+        cloud.take(cloud.step(cloud.member_masks()))
+        read = not cloud.ready
+        cloud.forward()
+
+
+def cut_off(particle: Particle) -> None:
+    """Take the weight of a sequence that had no room left."""
+    if particle.sample.finish_reason == "dead_end" and particle.left == 1:
+        particle.sample.finish_reason = "length"  # at the last place only EOS was allowed, and the text is open
+    if particle.ended and particle.sample.finish_reason == "length":
+        particle.sample.log_weight = -math.inf
 
 
 def _particle(job: Job, begun: DrawStart) -> Particle:

@@ -21,6 +21,13 @@ Resampling comes before the forward pass, so the model reads no doomed token. Co
 read once; particles that say the same are one. Limit: no particle waits for others; between boundaries some are ahead.
 Drafts are read ahead and never chosen by, so particles are those without drafts; a particle whose token was drafted
 needs no forward pass, and waits for the others.
+
+`boundary="draft"`: nobody waits. Each particle goes on as far as its draft leads it, and a token further; all are
+compared when a forward pass is due (SMC-SD, arXiv 2604.15672). Where that is depends on the past
+alone, so every weight stays proper, whoever drafts; which texts are resampled when, and so the outputs, depend on it.
+Under `match` the tokens are the target's own draws. Other rules choose them (`Job.grow`): lossless ones those of masked
+decoding, by which ŵ is Z; `weighed` takes drawn tokens as they are, ŵ = p / q. A check is asked about blocks, as a
+potential of weights 0 and 1 is.
 """
 
 from __future__ import annotations
@@ -45,7 +52,7 @@ from constrain.sampling.core.sampler import Sampler, check_count, check_share
 from constrain.sampling.core.shape import shaped
 from constrain.sampling.core.step import Step, step
 from constrain.sampling.methods.awrs import TokenRejection, checked_step
-from constrain.sampling.methods.sir import drawn_by_weight
+from constrain.sampling.methods.sir import cut_off, drawn_by_weight, grown
 
 
 class SMC(Sampler):
@@ -63,7 +70,7 @@ class SMC(Sampler):
         check: a potential of weights 0 and 1 that every proposed token must pass.
         rejection: how the check is asked; None: `TokenRejection()`.
         boundary: where particles are compared: "token", "lexeme", "line", "rule:NAME", or a function (text before,
-            new bytes) → bool.
+            new bytes) → bool; "draft": where the tokens end that were drafted and taken.
         children: next tokens that each particle draws before N are chosen; None: 2 for "optimal", else 1.
 
     Raises:
@@ -84,6 +91,7 @@ class SMC(Sampler):
     name = "smc"
     needs_chance = True
     weighs = True
+    ends_in_time = True
     distribution = "weighted; tends to p conditioned on the constraint (times the potential) as particles grow"
 
     def __init__(
@@ -107,19 +115,27 @@ class SMC(Sampler):
         for each in (potential, check):
             if each is not None:
                 AskedPotential(each)  # refuses what is no potential now, not in the middle of a run
-        self.rejection = TokenRejection() if rejection is None else rejection
-        self.boundary = boundary
-        self.passes = boundary_of(boundary)
+        self.boundary, self.passes = boundary, boundary_of(boundary)
+        self.grows = boundary == "draft"
         self.children = check_count("children", (2 if resampling == "optimal" else 1) if children is None else children)
+        if self.grows and (self.children > 1 or rejection is not None):
+            option = "children are chosen among" if self.children > 1 else "rejection asks a check"
+            raise ConstrainError(
+                f'{option} at each token, and boundary="draft" compares particles where drafts end',
+                fix='leave it (and resampling="optimal") out, or take boundary="token"',
+            )
+        self.rejection = TokenRejection() if rejection is None else rejection
 
     def run(self, job: Job) -> list[Sample]:
         """One sample a row, drawn from the particles of that row, which are its `population`."""
         run = _Run(self, shaped(job))
-        run.begin()
-        while run.cloud.live:
-            run.advance()
-            for row in run.of_row.keys() - {particle.row for particle in run.cloud.live}:
-                job.watcher.ended(row)
+        if self.grows:
+            grown(run.job, run.cloud.all, run.compare)
+            run.compare(run.cloud)  # also what had no room for a token
+        else:
+            run.begin()
+            while run.cloud.live:
+                run.advance()
         return [run.result(row) for row in range(len(job.prompts))]
 
 
@@ -186,7 +202,8 @@ class _Run:
         job, options = self.job, self.options
         self.potential = None if options.potential is None else AskedPotential(options.potential)
         self.check = None if options.check is None else AskedPotential(options.check, hard=True)
-        self.reads = self.potential is not None or self.check is not None or options.boundary != "token"
+        units = options.boundary not in ("token", "draft")
+        self.reads = self.potential is not None or self.check is not None or units
         if self.reads and not job.token_bytes:
             raise ConstrainError("potentials and boundaries need the bytes of tokens", fix="set Job.token_bytes")
         self.of_row = {
@@ -208,6 +225,35 @@ class _Run:
         """One more token for every live particle: propose, weigh, choose, read."""
         offers = self._propose()
         self._weigh(offers)
+        self._take(self._select(offers))
+        self.cloud.forward()
+        self._settle(self.cloud.all)
+        self._watch()
+
+    def compare(self, cloud: Particles) -> None:
+        """Where drafts end: weigh what each particle has written since the last time, and choose."""
+        self.cloud = cloud
+        for particle in cloud.all:
+            self.masks[particle.row] += particle.sample.masks
+            particle.sample.masks = 0
+            if not particle.note.closed:
+                cut_off(particle)
+        self._settle(cloud.all)
+        offers = []
+        for each in cloud.all:
+            if not each.ended:
+                text = self._text(each) if self.reads else b""
+                note = each.note._replace(text=text, read=len(each.sample.tokens), passed=True)
+                offers.append(_Offer(each, each.sample.log_weight, note))
+        if self.potential is not None and self.options.twist:
+            self._multiply(offers, self.potential.prefixes)
+        chosen = self._select(offers)
+        for particle, offer in zip(cloud.all, chosen, strict=True):
+            particle.sample.log_weight, particle.note = offer.log_weight, offer.note
+        self._watch()
+
+    def _select(self, offers: Sequence[_Offer]) -> list[_Offer]:
+        """Choose among the offers of each row, and go on with their particles."""
         chosen: list[_Offer] = []
         streams: list[int] = []
         by_row: dict[int, list[_Offer]] = {row: [] for row in self.of_row}
@@ -226,9 +272,12 @@ class _Run:
         self.of_row = {row: [] for row in self.of_row}
         for particle in self.cloud.all:
             self.of_row[particle.row].append(particle)
-        self._take(chosen)
-        self.cloud.forward()
-        self._settle(self.cloud.all)
+        return chosen
+
+    def _watch(self) -> None:
+        """Tell which rows are done."""
+        for row in self.of_row.keys() - {particle.row for particle in self.cloud.all if not particle.ended}:
+            self.job.watcher.ended(row)
 
     def _propose(self) -> list[_Offer]:
         """Offers of all live particles: `children` tokens each, equal ones merged."""

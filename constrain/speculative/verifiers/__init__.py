@@ -24,13 +24,14 @@ VERIFIERS: Registry[Callable[[], Verifier]] = Registry(
 LOSSY = {
     "typical": "constrain.papers.verifying.typical:TypicalAcceptance"
 }  # these change the distribution of the output
+WEIGHING = {"weighed": "constrain.papers.verifying.weighed:Weighed"}  # these change it, and weigh
 
 
 def verifier_named(name: str) -> Verifier:
     """A new verifier of a name, with its default options.
 
     Args:
-        name: a key of `VERIFIERS`, or "typical", which changes the distribution of the output.
+        name: a key of `VERIFIERS`, or "typical" or "weighed", which change the distribution of the output.
 
     Returns:
         The verifier.
@@ -43,4 +44,4 @@ def verifier_named(name: str) -> Verifier:
         >>> verifier_named("match").name
         'match'
     """
-    return Registry("verifier", {**VERIFIERS.rows, **LOSSY}).named(name)()
+    return Registry("verifier", {**VERIFIERS.rows, **LOSSY, **WEIGHING}).named(name)()
