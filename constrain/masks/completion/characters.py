@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from constrain.errors import LimitError, UnsatisfiableError
 from constrain.languages.automata.least import by_characters, count_characters
 from constrain.languages.cfg.rules import Grammar
-from constrain.languages.cfg.transform.product import FIX
 from constrain.languages.cfg.transform.walk import nearest, plainest_of
 from constrain.languages.guards import Before, Guard
 from constrain.languages.guards.product import Product
@@ -140,6 +139,8 @@ def refuse_longer(grammar: Grammar, most: int) -> None:
         UnsatisfiableError: No text has so few.
         LimitError: It has too many rules.
     """
+    from constrain.languages.cfg.transform.product import FIX  # only where a bound is read
+
     table, is_whole = nearest(grammar.start, ENOUGH, expand=plainest_of)
     if not is_whole:
         raise LimitError(f"how long its texts are is not known: it has more than {ENOUGH} rules", place=PLACE, fix=FIX)
