@@ -42,14 +42,11 @@ from constrain.masks.derived.cuts import CompiledCuts
 from constrain.masks.engine.compiled import CompiledConstraint
 
 FORMAT = b"states 1"
-DIGEST, KEY, COUNTS, BEGIN = 8, 40, 72, 88  # where they begin
+DIGEST, NAMED, COUNTS, BEGIN = 8, 40, 72, 88  # where they begin
 USED = 4096  # images whose files are not marked again as used
 PACKAGE = Path(__file__).resolve().parents[2]
-TEXTS, TOKENS, TIMES = (
-    8,
-    1024,
-    (2, 4, 8),
-)  # texts that are remembered, tokens of each, requests after which it is written
+TEXTS, TOKENS = 8, 1024  # texts that are remembered, tokens of each
+TIMES = 2, 4, 8  # requests after which an image is written
 Compiled = CompiledConstraint | CompiledCuts
 
 _log = logging.getLogger(__name__)
@@ -163,11 +160,11 @@ def _packed(image: Image, key: str) -> bytes:
 def _unpacked(content: memoryview, vocabulary: Vocabulary, cut: Cut | None) -> tuple[str, Image]:
     """(key, image) of a file's content, which the image goes on to use. Raises ValueError."""
     disk_cache.require(content[:DIGEST] == FORMAT, "another format")
-    disk_cache.require(hashlib.sha256(content[KEY:]).digest() == content[DIGEST:KEY], "another digest")
+    disk_cache.require(hashlib.sha256(content[NAMED:]).digest() == content[DIGEST:NAMED], "another digest")
     n, k = np.frombuffer(content[COUNTS:BEGIN], np.int64).tolist()
     nodes = np.frombuffer(content[BEGIN : BEGIN + 24 * n], np.int32).reshape(6, n)
     rows = np.frombuffer(content[BEGIN + 24 * n :], np.uint32).reshape(k, vocabulary.words)
-    return content[KEY:COUNTS].hex(), Image(Nodes(*nodes), rows, vocabulary, cut)
+    return content[NAMED:COUNTS].hex(), Image(Nodes(*nodes), rows, vocabulary, cut)
 
 
 # --- what an image depends on -----------------------------------------------------------------------------------------
