@@ -1,4 +1,4 @@
-"""What an effective answer of each method that weighs costs a real model: forward passes, CPU seconds, evidence.
+"""The cost of an effective answer of each method that weighs, with a real model: forward passes, CPU seconds, evidence.
 
     python benchmarks/blocks.py --model build/real/smollm2 --functions BFCL --kinds calls extraction --count 10 \
         --seeds 3 --out DIR

@@ -77,7 +77,7 @@ def started(options: argparse.Namespace) -> dict[str, Worker]:
 
 
 def reports(options: argparse.Namespace, paths: list[Path], workers: dict[str, Worker]) -> list[Report]:
-    """What was found in each file, until the time is over."""
+    """The findings in each file, until the time is over."""
     from exact.files import File, Tokens
     from exact.record import summary, tables
 

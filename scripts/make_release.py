@@ -69,12 +69,12 @@ DEVELOPERS = {"test", "lint", "bench", "cookbook", "docs"}  # extras of a checko
 
 
 def said(*command: str) -> str:
-    """What a command prints, in the checkout."""
+    """Run a command in the checkout. Returns what it prints."""
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit_faults() -> list[str]:
-    """What keeps the commit that is checked out from being a release."""
+    """List what keeps the commit that is checked out from being a release."""
     version = PROJECT["version"]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     heading = re.search(rf"^## {re.escape(version)} — \d{{4}}-\d\d-\d\d$", changes, re.MULTILINE)
@@ -97,7 +97,7 @@ def read(path: Path) -> dict[str, str]:
 
 
 def file_faults(files: list[Path]) -> list[str]:
-    """What is wrong with the files themselves: other versions, licenses that stay behind, metadata."""
+    """List what is wrong with the files themselves: other versions, licenses that stay behind, metadata."""
     version = PROJECT["version"]
     faults = [f"{path.name} is not of version {version}" for path in files if f"-{version}" not in path.name]
     for path in files:

@@ -61,7 +61,7 @@ class Endings:
             self._note(self.children(paths, step), each)
 
     def applied(self, paths: list[Path]) -> list[Path]:
-        """These subschemas and those that apply at the same place, in any branch."""
+        """These subschemas and others that apply at the same place, in any branch."""
         found: dict[Path, None] = {}
         todo = list(reversed(paths))
         while todo and len(found) < 80:

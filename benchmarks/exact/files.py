@@ -167,7 +167,7 @@ class File:
         return list(chosen.items())
 
     def verdict(self, prefix: bytes, token: int, refused: bool) -> Verdict:
-        """What is proved of a token, as far as it matters."""
+        """The proof about a token, as far as it matters."""
         if token == self.vocabulary.eos_id:
             return self.judge.whole(prefix)
         data = prefix + (self.vocabulary.tokens[token] or b"")

@@ -40,7 +40,7 @@ NUMBERS = re.compile(r'"(?:[^"\\]|\\.)*"|(-?\d[-+.eE\d]*)')
 
 
 class Verdict(NamedTuple):
-    """What is proved of a text. state: "dead", "live" or "open"; why: a keyword; witness: a valid text; named: the
+    """The proof about a text. state: "dead", "live" or "open"; why: a keyword; witness: a valid text; named: the
     convention for which it is no error."""
 
     state: str
@@ -84,7 +84,7 @@ class Judge:
         self._live: dict[bytes, Verdict] = {}
 
     def dead(self, data: bytes) -> Verdict:
-        """Is it proved that no completion is valid?"""
+        """True if it is proved that no completion is valid."""
         if data not in self._dead:
             why = self.reader.dead(data, repeats=True)
             if why is None and self._repeats(data):

@@ -55,7 +55,7 @@ class Text:
         return len(self.written) + (bool(self.tail) or (self.pending and not self.halved))
 
     def begins(self, whole: str) -> bool:
-        """Can the string become this one?"""
+        """True if the string can become this one."""
         if self.halved or self.pending:
             return whole.startswith(self.written[:-1] if self.halved else self.written)
         given = self.written.encode("utf-8", "surrogatepass") + self.tail

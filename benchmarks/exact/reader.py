@@ -68,7 +68,7 @@ def may_match(pattern: str, written: str) -> bool:
 
 
 class Reader:
-    """What two validators and rules say of one schema.
+    """Two validators, and rules, of one schema.
 
     schema: JSON Schema; its draft is the one that `$schema` names, else 2020-12.
     """
@@ -245,7 +245,7 @@ class Reader:
         return None
 
     def becomes(self, value: Any, part: Part) -> bool:
-        """Can a part become this value?"""
+        """True if a part can become this value."""
         match part:
             case Closed(written):
                 return equal(value, written)
@@ -364,7 +364,7 @@ def significand(written: str) -> str:
 
 
 def leads(written: str, value: float) -> bool:
-    """Can a number that begins like this have this value, in any spelling?"""
+    """True if a number that begins like this can have this value, in any spelling."""
     if "e" in written.lower() or not value:
         return "e" in written.lower() or not significand(written)
     digits = significand(format(Decimal(repr(abs(value))), "f"))
@@ -372,7 +372,7 @@ def leads(written: str, value: float) -> bool:
 
 
 def reaches(written: str, low: float, high: float, integer: bool) -> bool:
-    """Can a number without its sign that begins like this lie within bounds, in any spelling?
+    """True if a number without its sign that begins like this can lie within bounds, in any spelling.
 
     An exponent may follow, so the leading digits are known and the magnitude is not.
     """

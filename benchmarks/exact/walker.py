@@ -45,7 +45,7 @@ class Walker:
         self.single = [i for t, i in single.items() if t.strip()]
 
     def answer(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
-        """What was asked, with CPU seconds, or an error."""
+        """The answer to a request, with CPU seconds, or an error."""
         begin = time.process_time()
         kind, given = next(iter(request.items()))
         try:

@@ -24,7 +24,7 @@ from constrain.engines.requests import compiler as compilers
 from constrain.engines.requests import images as on_disk
 from constrain.engines.requests.compiler import RequestCompiler
 from constrain.engines.requests.image import Image, ImageCursor, image_of
-from constrain.engines.requests.images import BEGIN, COUNTS, DIGEST, KEY, Images, Resumed
+from constrain.engines.requests.images import BEGIN, COUNTS, DIGEST, NAMED, Images, Resumed
 from constrain.engines.requests.options import EngineOptions
 from constrain.engines.requests.request import RequestMatcher
 from constrain.engines.vllm import hooks
@@ -239,7 +239,7 @@ def with_digest(change: Callable[[bytearray], Any]) -> Callable[[Path], Any]:
     def write(path: Path) -> None:
         import hashlib
 
-        rest = bytearray(path.read_bytes()[KEY:])
+        rest = bytearray(path.read_bytes()[NAMED:])
         change(rest)
         path.write_bytes(on_disk.FORMAT + hashlib.sha256(rest).digest() + rest)
 
@@ -248,12 +248,12 @@ def with_digest(change: Callable[[bytearray], Any]) -> Callable[[Path], Any]:
 
 def swapped(rest: bytearray) -> None:
     """The words as a machine of the other byte order has them."""
-    rest[COUNTS - KEY :] = np.frombuffer(bytes(rest[COUNTS - KEY :]), "<i4").byteswap().tobytes()
+    rest[COUNTS - NAMED :] = np.frombuffer(bytes(rest[COUNTS - NAMED :]), "<i4").byteswap().tobytes()
 
 
-BEGINS = {"the format": 0, "the digest": DIGEST, "the key": KEY, "the counts": COUNTS, "the content": BEGIN}
+BEGINS = {"the format": 0, "the digest": DIGEST, "the key": NAMED, "the counts": COUNTS, "the content": BEGIN}
 SECTIONS = dict(zip(BEGINS, zip(BEGINS.values(), [*BEGINS.values(), 0][1:], strict=True), strict=True))
-FIRST_PARENT = slice(BEGIN - KEY + 4, BEGIN - KEY + 8)
+FIRST_PARENT = slice(BEGIN - NAMED + 4, BEGIN - NAMED + 8)
 DAMAGE: dict[str, Callable[[Path], Any]] = {
     **{f"cut in {name}": cut_at(0.5, *bounds) for name, bounds in SECTIONS.items()},
     **{f"cut before {name}": cut_at(0, *bounds) for name, bounds in SECTIONS.items()},
@@ -263,9 +263,9 @@ DAMAGE: dict[str, Callable[[Path], Any]] = {
     "text": lambda path: path.write_text("hello"),
     "another key": with_digest(lambda rest: rest.__setitem__(slice(0, 4), b"else")),
     "another byte order": with_digest(swapped),
-    "more nodes than there are": with_digest(lambda rest: rest.__setitem__(COUNTS - KEY, 255)),
+    "more nodes than there are": with_digest(lambda rest: rest.__setitem__(COUNTS - NAMED, 255)),
     "a node before its parent": with_digest(lambda rest: rest.__setitem__(FIRST_PARENT, b"\x40\0\0\0")),
-    "no nodes": with_digest(lambda rest: rest.__setitem__(slice(COUNTS - KEY, None), b"\0" * 16)),
+    "no nodes": with_digest(lambda rest: rest.__setitem__(slice(COUNTS - NAMED, None), b"\0" * 16)),
     "a folder": lambda path: (path.unlink(), path.mkdir()),
     "a pipe": lambda path: (path.unlink(), os.mkfifo(path)),
     "a link": lambda path: path.symlink_to(path.rename(path.with_name("elsewhere"))),

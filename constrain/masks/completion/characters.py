@@ -67,7 +67,7 @@ class CharacterBound(Guard):
         return left if left >= 0 else None
 
     def veto(self, state: int, row: Row) -> None:
-        """Leave all tokens: `CharacterEnds` knows those that are too long, too."""
+        """Leave all tokens: `CharacterEnds` knows which are too long."""
 
     def labels(self, state: int) -> NDArray[np.int64]:
         return CharacterCounts.of(self.vocabulary).counts.astype(np.int64)

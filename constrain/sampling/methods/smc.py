@@ -231,7 +231,7 @@ class _Run:
         self._watch()
 
     def compare(self, cloud: Particles) -> None:
-        """Where drafts end: weigh what each particle has written since the last time, and choose."""
+        """Weigh what each particle has written since the last time, and choose: where drafts end."""
         self.cloud = cloud
         for particle in cloud.all:
             self.masks[particle.row] += particle.sample.masks
