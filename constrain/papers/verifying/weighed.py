@@ -9,9 +9,10 @@ that is, the drafted token is taken with probability 1 − ε if it may stand he
 is at most Z / ε (a defensive mixture: Hesterberg 1995). Where the target drew another token than the drafted one, and
 where nothing is drafted, the block ends with the target's own draw, which costs no forward pass.
 
-Distribution: Π q̃ for one text; with Π p / q̃ as weights that of the target, for every tree that keeps the promises of
-`DraftTree`, since q̃ is the distribution of the token whatever was drafted, and where a block ends depends on its past alone. So
-it serves methods that weigh: `SMC(boundary="draft")`, which resamples at the ends of blocks, and `sir`.
+Distribution: Π q̃ for one text; with Π p / q̃ as weights that of the target, for every tree that keeps the promises
+of `DraftTree`, since q̃ is the distribution of the token whatever was drafted, and where a block ends depends on its
+past alone. So it serves methods that weigh: `SMC(boundary="draft")`, which resamples at the ends of blocks, and
+`sir`.
 It pays only where q is close to p: see the figures in docs/notes/0052-blocks-of-particles.md.
 """
 
