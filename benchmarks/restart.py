@@ -66,7 +66,7 @@ def work(options: argparse.Namespace) -> None:
 
     tokenizer = tokenizer_of("smollm2", options.data)
     begin = time.process_time()
-    compiler = RequestCompiler(tokenizer, 49152, EngineOptions(), [2])
+    compiler = RequestCompiler(tokenizer, 49152, EngineOptions(keep_served=True), [2])
     found: Summary = {"start": time.process_time() - begin, "tools": {}}
     row = np.zeros(compiler.vocabulary.words, np.uint32)
     for count in COUNTS:

@@ -84,7 +84,9 @@ def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def engine(name: str = "gpt2", **options: Any) -> RequestCompiler:
     held = Held(name)
-    return RequestCompiler(held, held.backend_tokenizer.get_vocab_size() + 5, EngineOptions(**options), [])
+    return RequestCompiler(
+        held, held.backend_tokenizer.get_vocab_size() + 5, EngineOptions(**{"keep_served": True, **options}), []
+    )
 
 
 def pieces(compiled: Any, text: str) -> list[int]:
@@ -304,6 +306,19 @@ def test_an_image_is_of_its_constraint_options_tokenizer_and_code(
     monkeypatch.setattr(on_disk, "code_key", lambda: "states-other")
     assert not is_known(engine())
     assert len(images_in(cache_folder)) == 1
+
+
+def test_what_was_served_is_written_where_that_is_asked_for(cache_folder: Path) -> None:
+    made = engine(keep_served=False)
+    kind, text, members = CASES["an object"]
+    compiled = made.compiled(kind, text)
+    for _ in range(8):
+        serve(compiled, pieces(compiled, members[0]))
+    made._beside.shutdown()
+    assert not images_in(cache_folder)
+    again = engine(keep_served=False)
+    assert again.keep(kind, text)  # `constrain warmup`
+    assert isinstance(engine().compiled(kind, text), Resumed)
 
 
 def test_another_tokenizer_with_the_same_tokens_has_other_images() -> None:

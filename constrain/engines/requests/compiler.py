@@ -92,7 +92,7 @@ class RequestCompiler:
         if self.options.rehearse and self._waiting.acquire(blocking=False):
             rehearsal = self._beside.submit(rehearse, made, tokens=self.options.rehearse)
             rehearsal.add_done_callback(lambda _: self._waiting.release())
-        if self.images.folder is not None:
+        if self.images.folder is not None and self.options.keep_served:
             compiled.derived[Served] = Served(lambda texts: self._beside.submit(self.keep, kind, text, texts, made))
         return made
 

@@ -10,7 +10,8 @@ no images, and requests are compiled as ever.
     8 bytes FORMAT · 32 bytes digest of what follows · 32 bytes key · int64[2] numbers of nodes n and of rows k
     int32[6, n] nodes · uint32[k, words] rows
 
-Written: texts of constraints that are served for the second, fourth and eighth time, by a thread beside the loop.
+Written: by `constrain warmup`; and, if the engine's option `keep_served` asks for it, since it puts what users wrote
+on a disk, texts of constraints that are served for the second, fourth and eighth time, by a thread beside the loop.
 Kept: the last ones that were written or used, up to a bound in bytes.
 """
 
@@ -25,6 +26,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -72,7 +74,7 @@ class Images:
         code, cuts = code_key(), tokenizer_key(vocabulary)
         if not options.images or options.complete or code is None or cuts is None:
             self.folder = None
-        self._own = f"{code} {sys.byteorder} {unicodedata.unidata_version} {vocabulary.key} {cuts} {options}"
+        self._own = f"{code} {sys.byteorder} {unicodedata.unidata_version} {vocabulary.key} {cuts} {replace(options, keep_served=False)}"
         self._name = f"states-{hashlib.sha256(self._own.encode()).hexdigest()[:16]}"
 
     def key(self, kind: str, text: str) -> str:

@@ -20,7 +20,7 @@ _WHOLE = ("characters", "cached", "rehearse", "images")
 _OR_NONE = ("rehearse", "images")
 MOST = 10**9
 SCHEMAS = ("spelling", "whitespace", "property_order", "undeclared", "formats")
-_SWITCHES = {"canonical": "true, false or null", "complete": "true or false"}
+_SWITCHES = {"canonical": "true, false or null", "complete": "true or false", "keep_served": "true or false"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,10 @@ class EngineOptions:
             tokenizer is understood; true: everywhere, or the engine does not start; false: nowhere.
         rehearse: The tokens of a likely text of a new schema whose masks are made beside the engine's loop, before the
             request asks for them; 0: none.
-        images: The megabytes of files that keep the masks of what was served, for the next start (images.py); 0: none.
+        images: The megabytes of files with masks of constraints that are kept for the next start (images.py); 0: none
+            is read or written.
+        keep_served: Texts that were served go into these files, which their owner alone can read; else what `constrain
+            warmup` wrote is there.
         complete: A token is allowed only if the text can still be ended within the request's limit of tokens.
     """
 
@@ -58,6 +61,7 @@ class EngineOptions:
     complete: bool = False
     rehearse: int = 40
     images: int = 64
+    keep_served: bool = False
 
 
 def options_of(given: Any, place: str) -> EngineOptions:
