@@ -74,7 +74,8 @@ class Images:
         code, cuts = code_key(), tokenizer_key(vocabulary)
         if not options.images or options.complete or code is None or cuts is None:
             self.folder = None
-        self._own = f"{code} {sys.byteorder} {unicodedata.unidata_version} {vocabulary.key} {cuts} {replace(options, keep_served=False)}"
+        read_as = replace(options, keep_served=False)
+        self._own = f"{code} {sys.byteorder} {unicodedata.unidata_version} {vocabulary.key} {cuts} {read_as}"
         self._name = f"states-{hashlib.sha256(self._own.encode()).hexdigest()[:16]}"
 
     def key(self, kind: str, text: str) -> str:
