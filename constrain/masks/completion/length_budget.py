@@ -264,6 +264,7 @@ class LimitedMatcher(Narrowed):
         return max(spare, 0)
 
     def at_this_place(self) -> Any:
+        # PERF: most often the first or second
         return self.inner if self.used < self._far or self._is_in_time() or self.is_far() else self
 
     def _is_in_time(self) -> bool:
@@ -311,7 +312,7 @@ class LimitedMatcher(Narrowed):
         return end
 
     def fill_mask(self, row: NDArray[np.uint32]) -> None:
-        if self.used < self._far or self._is_in_time() or self.is_far():  # PERF: most often the first or second
+        if self.at_this_place() is self.inner:
             self.inner.fill_mask(row)
             return
         if self._is_near():
@@ -455,7 +456,7 @@ class LimitedMatcher(Narrowed):
         return words
 
     def advance(self, token_id: int) -> bool:
-        is_free = self.used < self._far or self._is_in_time() or self.is_far()
+        is_free = self.at_this_place() is self.inner
         if not (self.inner.advance(token_id) if is_free else self._advance_near(token_id)):
             return False
         if len(self.tokens) in self.known_ends:
