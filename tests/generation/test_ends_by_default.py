@@ -44,7 +44,7 @@ def test_others_are_asked(given: dict[str, Any], tokenizer: Any, model: Any) -> 
     assert {output.finish_reason for output in constrain.generate(model, "red", complete=True, **asked)} == {"stop"}
 
 
-@pytest.mark.parametrize("method", ["smc", "awrs", SMC(particles=3, boundary="draft")], ids=str)
+@pytest.mark.parametrize("method", ["smc", "awrs", SMC(particles=3, boundary="draft")], ids=["smc", "awrs", "blocks"])
 def test_particles_do_not_die_of_the_limit(method: Any, tokenizer: Any, model: Any) -> None:
     """By default none; where the model is truncated before the mask, they are as they were."""
     asked = {"tokenizer": tokenizer, "schema": WORDS, "n": 4, "max_tokens": 50, "seed": 1, "method": method}

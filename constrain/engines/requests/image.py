@@ -11,7 +11,7 @@ constraint nor an automaton is there. Two things let other texts go on in the tr
 
 What the tree does not say is not guessed: `ImageCursor.advance` answers None, and the compiled constraint goes on.
 
-Oracle: tests/engines/test_images.py walks texts with an image beside the compiled constraint.
+Oracle: tests/engines/test_masks_on_disk.py walks texts with an image beside the compiled constraint.
 """
 
 from __future__ import annotations
