@@ -169,6 +169,7 @@ PAGE_FILES = {
     "grammar.lark": 'start: "[" [NUMBER (", " NUMBER)*] "]"\nNUMBER: /[0-9]+/\n',
     "text": "[1, x]",
 }
+OF_USERS = ("bench ", "warmup ")  # commands that name a data set or a model of the reader's
 PAGE_ENDS = {"generate": 0, "check": 1, "explain": 1, "lint": 0, "diagram": 0}  # exit codes
 OTHER_PAGES = {
     "docs/howto/command-line.md",
@@ -192,7 +193,8 @@ def lines() -> list[Line]:
         page = path.relative_to(ROOT).as_posix()
         if page not in OTHER_PAGES and "/notes/" not in page:
             for prompt, _, stdin, command, shown in COMMAND.findall(path.read_text(encoding="utf-8")):
-                found.append(Line(page, command, stdin, textwrap.dedent(shown) if prompt else ""))
+                if not command.startswith(OF_USERS):
+                    found.append(Line(page, command, stdin, textwrap.dedent(shown) if prompt else ""))
     return found
 
 
