@@ -67,6 +67,7 @@ test test-all: kernels $(VENV)/.suite # the workers find every kernel compiled
 serve-test: .venv-vllm/.installed
 	.venv-vllm/bin/constrain warmup
 	.venv-vllm/bin/python -m pytest -rs tests/engines $(PYTEST)
+	.venv-vllm/bin/python -m pytest -rs tests/generation/test_cookbook.py -k where_its_engine_is $(PYTEST)
 	VLLM_USE_V2_MODEL_RUNNER=1 TRITON_INTERPRET=1 .venv-vllm/bin/python -m pytest -rs tests/engines/test_vllm_faithful.py \
 	  tests/engines/test_vllm_speculation.py -k "speculation or numbers or records or (exact_law and lcd)" $(PYTEST)
 

@@ -125,7 +125,7 @@ def _no_context(made: Any, grammar: Any) -> None:
     grammar_is_legal(made)
 
 
-def _intersection(made: Any, grammar: Any, node: Any) -> None:
+def _intersection(made: Any, grammar: Any, *_: Any) -> None:
     assert not made.ignore and made.lexer == "dynamic" and made.watched == grammar.watched
     grammar_is_legal(made)
 

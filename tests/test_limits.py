@@ -69,7 +69,7 @@ ENDLESS: dict[str, Callable[[], object]] = {
          for i in range(3000)}
     ),
     "a grammar and a regex": lambda: (
-        constrain.grammar('start: start "a".."z" start | "(" start ")" | "x"') & constrain.regex("[a-z()]{0,400}")
+        constrain.grammar('start: start "a".."z" start | "(" start ")" | "x"') & constrain.regex("[a-mx()]{0,400}[a-z()]{0,400}")
     ).to_grammar(),
 }  # fmt: skip
 
@@ -224,7 +224,7 @@ PLACED: dict[str, tuple[Callable[[], constrain.Constraint], str]] = {  # and wha
     "GBNF": (lambda: constrain.grammar("root ::= " + '"c" ' * 400, format="gbnf"), "line 1, column |grammar"),
     "Lark": (lambda: constrain.grammar("start: " + '"a" b ' * 200 + "\nb: /[ab]c/"), "rule start|rule b|grammar"),
     "product": (
-        lambda: constrain.grammar('start: "(" start ")" | /[a-z]+/') & constrain.regex("[a-z()]{0,40}"),
+        lambda: constrain.grammar('start: "(" start ")" | /[a-z]+/') & constrain.regex("[a-m(]{0,40}[a-z)]{0,40}"),
         "an intersection|grammar",
     ),
 }  # fmt: skip

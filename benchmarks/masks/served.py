@@ -23,7 +23,7 @@ TOKENS = 4_096  # of a request under `complete`
 class Served:
     """`RequestCompiler` and `RequestMatcher`, as vLLM and SGLang use them; the rehearsal beside the loop left out."""
 
-    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "images": 0}
+    options: ClassVar[dict[str, Any]] = {"rehearse": 0}
 
     def __init__(self, vocabulary: BenchVocabulary, settings: Settings) -> None:
         from constrain import errors
@@ -77,7 +77,7 @@ class Served:
 class ServedRehearsed(Served):
     """The same with its rehearsal, which is over before the first mask: at best, while the model reads the prompt."""
 
-    options: ClassVar[dict[str, Any]] = {"images": 0}
+    options: ClassVar[dict[str, Any]] = {}
     rehearsal_us = 0.0  # CPU time of the last one
 
     def _wait(self) -> int:
@@ -105,4 +105,4 @@ class ServedComplete(Served):
 class ServedWhole(Served):
     """All that a schema allows, in any order of keys."""
 
-    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "images": 0, "undeclared": "allow", "property_order": "any"}
+    options: ClassVar[dict[str, Any]] = {"rehearse": 0, "undeclared": "allow", "property_order": "any"}

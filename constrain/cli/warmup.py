@@ -3,7 +3,8 @@
 Where the kernels came as machine code with the package, nothing is compiled. What is computed of a tokenizer lies in
 the disk cache afterwards (languages/vocab/disk_cache.py), and so do the images of constraints for engines that will
 serve a model (engines/requests/images.py). They are of the texts that vLLM and SGLang make of a request: of a schema
-its JSON, of tools the schema for `tool_choice="required"`. What engines ask for beside, they keep as they serve it.
+its JSON, of tools the schema for `tool_choice="required"`. Engines add what they serve
+if their option `keep_served` says so.
 """
 
 from __future__ import annotations

@@ -159,7 +159,8 @@ def test_a_rule_that_chooses_tokens_itself(ref: reference.Reference) -> None:
     assert str(caught.value) == (
         "the verifier 'token' chooses tokens itself, and so does the method 'cars'\n"
         "  at draft\n"
-        '  fix: leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, faithful'
+        '  fix: leave the verifier out, which is "match", or choose one of the methods lcd, sir, mcmc, faithful, '
+        'SMC(boundary="draft")'
     )
     found = constrain.generate(ref, PROMPT, regex="[a-c]{3}", method="sir", draft=draft, seed=1)
     assert found.finish_reason == "stop"

@@ -152,7 +152,7 @@ def test_tools(repository: Path) -> None:
 
 def test_serving(repository: Path) -> None:
     try:
-        names = run(repository, "serving", 3)
+        names = run(repository, "serving", 4)
     finally:
         gc.unfreeze()
     assert names["allowed"].all()

@@ -58,7 +58,7 @@ def test_the_page_of_methods_names_them_all(repository: Path) -> None:
 
 def test_speculative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    auto, retrieved, drawn, own = (names["g"] for names in ran("docs/speculative.md", 4))
+    auto, retrieved, drawn, blocks_of_four, own = (names["g"] for names in ran("docs/speculative.md", 5))
     assert auto.stats.tokens_per_forward > 1
     assert auto.finish_reason == "stop"
     assert sum(count.accepted for count in auto.stats.drafts.values()) > 0
@@ -66,6 +66,7 @@ def test_speculative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "texts.npz").exists()
     assert drawn.stats.drafts["model"].accepted > 0
     assert drawn.stats.drafts["model"].fault is None
+    assert len(blocks_of_four.population) == 4 and blocks_of_four.log_evidence <= 0
     assert own.stats.drafts["again"].drafted > 0
 
 

@@ -275,7 +275,7 @@ def check_request(params: Any, options: EngineOptions, vocabulary: Vocabulary | 
     kind, text = get_structured_output_key(params)
     images = None if vocabulary is None else vocabulary.kept.get(Images)
     if images is not None and images.get(kind.name.lower(), text) is not None:
-        return  # the engine served it before it was started again
+        return  # its image is there, so it was read before
     constraint = constraint_of(kind.name.lower(), text, options)
     if vocabulary is not None:
         mentioned(constraint, vocabulary)
