@@ -1,7 +1,8 @@
 """The notebooks of docs/cookbook run as they stand, cell by cell.
 
 What a cell prints is compared where the model does not choose; cells in which it does have the tag "varies", since
-another processor rounds otherwise, and hold asserts of their own.
+another processor rounds otherwise, and hold asserts of their own. `make test-all` runs them with the embedded model,
+`make nightly` with their own.
 """
 
 import ast
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import constrain
 from conftest import REPOSITORY
 from real_models import real_model
 
@@ -51,27 +53,42 @@ def printed(code: str, names: dict[str, Any]) -> str:
     return "\n".join([*out.getvalue().splitlines(), *([] if value is None else [repr(value)])])
 
 
-def run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a notebook, and compare what does not vary."""
-    model = real_model("smollm2")
+def run(name: str, model: Path, its_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a notebook with a model; compare what does not vary. its_own: the model is that of the notebook."""
     monkeypatch.chdir(FOLDER)
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells(name):
         found = printed(cell.code.replace('"../../build/real/smollm2"', repr(str(model))), names)
-        assert cell.varies or found == cell.shown, cell.code
+        assert cell.varies or ("MODEL" in cell.code and not its_own) or found == cell.shown, cell.code
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded model as a folder: a tenth of the time."""
+    folder, model = tmp_path_factory.mktemp("embedded"), constrain.reference.load()
+    model.model.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+    return folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HERE)
+def test_it_runs_with_the_embedded_model(name: str, embedded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(name, embedded, False, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", HERE)
 def test_it_runs_as_it_stands(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(name, monkeypatch)
+    run(name, real_model("smollm2"), True, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_it_runs_where_its_engine_is(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(ENGINES[name], reason="make serve-test runs it")
-    run(name, monkeypatch)
+    run(name, real_model("smollm2"), True, monkeypatch)
 
 
 def test_each_notebook_is_listed_linked_and_has_its_outputs() -> None:
