@@ -69,7 +69,8 @@ ENDLESS: dict[str, Callable[[], object]] = {
          for i in range(3000)}
     ),
     "a grammar and a regex": lambda: (
-        constrain.grammar('start: start "a".."z" start | "(" start ")" | "x"') & constrain.regex("[a-mx()]{0,400}[a-z()]{0,400}")
+        constrain.grammar('start: start "a".."z" start | "(" start ")" | "x"')
+        & constrain.regex("[a-mx()]{0,400}[a-z()]{0,400}")
     ).to_grammar(),
 }  # fmt: skip
 

@@ -55,7 +55,7 @@ class RequestCompiler:
         cuts (str): "forced": where the text is forced, tokens that the tokenizer itself would write; "canonical": these
             everywhere; or "all", and why.
         compiled: (kind, text) → a compiled constraint, as `constraint_of` reads them; the last ones are kept.
-        images (Images): What lies on disk of constraints: of `constrain warmup`, and of what was served (`keep_served`).
+        images (Images): Constraints on disk: of `constrain warmup`, and of what was served (`keep_served`).
     """
 
     def __init__(
