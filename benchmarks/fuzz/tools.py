@@ -26,6 +26,7 @@ from tests.chat.calls.test_round_trips import ids_of, vocabulary_of
 STEPS = 40_000  # of reading, for one tool
 SAYS = ("additionalProperties", "patternProperties")
 VALUES: list[Any] = [*TEXTS, 0, -3, 2.5, True, None, [], ["a"], [1, {"to": "x"}], {}, {"to": 1, "note": "x y"}]
+VALUES += ["(a", ["a", "b", "a"], [[], []]]
 EXTRAS: list[dict[str, Any]] = [
     {}, {}, {}, {"additionalProperties": False}, {"additionalProperties": True}, {"minProperties": 1},
     {"additionalProperties": {"type": "integer"}}, {"maxProperties": 2}, {"required": ["to"]},
@@ -39,7 +40,10 @@ def _value(source: random.Random, depth: int = 0) -> Any:
     """A schema of an argument."""
     kind = source.choice(["string", "integer", "number", "boolean", "array", "object", "free", "any", "union", "ref"])
     if kind == "array":
-        return {"type": "array", "items": _value(source, depth + 1)} if depth < 2 else {"type": "array"}
+        unique = {"uniqueItems": True} if source.random() < 0.3 else {}
+        return {"type": "array", **({"items": _value(source, depth + 1)} if depth < 2 else {}), **unique}
+    if kind == "string" and source.random() < 0.3:
+        return {"type": "string", "format": "regex"}
     if kind == "object":
         return _object(source, depth + 1) if depth < 2 else {"type": "object"}
     if kind == "union":
@@ -71,7 +75,9 @@ def check(case: Any) -> bool | None:
     except constrain.ConstrainError:
         return True
     compiled = constrain.compile(turn, vocabulary_of(name))
-    judge = jsonschema.Draft202012Validator({"type": "object", **schema})
+    judge = jsonschema.Draft202012Validator(
+        {"type": "object", **schema}, format_checker=jsonschema.FormatChecker(["regex"])
+    )
     names = list(dict.fromkeys([*schema.get("properties", ()), "to", "city", "when"]))
     for _ in range(12):
         chosen = sorted(source.sample(names, source.randint(0, min(len(names), 4))), key=names.index)

@@ -77,9 +77,13 @@ class Wanted(NamedTuple):
         return self.choice not in ("auto", "none")
 
 
-def language(form: Format, functions: Sequence[Function], wanted: Wanted) -> Constraint:
-    """The turns of a format that call some functions. Raises ConstrainError."""
-    arguments = {function.name: _read(form, function, wanted) for function in functions}
+def arguments_by_name(form: Format, functions: Sequence[Function], wanted: Wanted) -> Arguments:
+    """The arguments of each function, as the format writes them. Raises ConstrainError."""
+    return {function.name: _read(form, function, wanted) for function in functions}
+
+
+def language(form: Format, arguments: Arguments, wanted: Wanted) -> Constraint:
+    """The turns of a format that call functions with some arguments. Raises ConstrainError."""
     regions = [] if wanted.choice == "none" else _regions(form, arguments, wanted)
     turn = _turn(form, arguments, wanted)
     if form.tail:
@@ -301,7 +305,7 @@ def _arguments(form: Format, function: Function, wanted: Wanted) -> Constraint:
         return whole
     close = form.parameters.close.strip() if isinstance(form.parameters, Style) else ""
     excludes = (close,) if isinstance(form.parameters, Style) and close != form.parameters.close else ()
-    elements = parameters(whole, form.parameters, excludes=excludes, tokens=form.tokens)
+    elements = parameters(whole, form.parameters, excludes=excludes, tokens=form.tokens, later=True)
     try:
         elements.to_grammar()
     except UnsatisfiableError as error:

@@ -5,11 +5,13 @@
     g.tool_calls, g.thinking, g.content
 
 The idea: one format (format.py) gives the language (language.py) and the reader (reading.py). `ToolUse` is the language
-with its reader; everything a compiled constraint asks goes to the language.
+with its reader; what a compiled constraint asks goes to the language. Conditions on values that are written as elements
+are asked of the turn that was read.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,15 +20,19 @@ from typing import Any, get_args
 from constrain.chat.calls.auto import format_of
 from constrain.chat.calls.format import Format
 from constrain.chat.calls.functions import Function, functions_of
-from constrain.chat.calls.language import Wanted, language
+from constrain.chat.calls.language import Arguments, Wanted, arguments_by_name, language
 from constrain.chat.calls.message import Message
 from constrain.chat.calls.reading import Reader
 from constrain.chat.calls.texts import checked_texts
+from constrain.chat.tags.elements import Elements
 from constrain.errors import ConstrainError
+from constrain.languages.automata.marks import with_names
 from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint
+from constrain.languages.constraints.report import ReportLine
+from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.api import Undeclared, check_option
 from constrain.languages.vocab.vocabulary import Vocabulary
 from constrain.lazily import lazily
@@ -45,6 +51,7 @@ class ToolUse(Around):
         language: Its texts.
         format: The format.
         functions: The tools.
+        arguments: The arguments of the tools that may be called, as the format writes them.
         opened: The prompt has begun the thoughts.
         wanted: The parts that a turn may have, as `tools` was told.
     """
@@ -52,6 +59,7 @@ class ToolUse(Around):
     language: Constraint
     format: Format = field(compare=False)
     functions: tuple[Function, ...] = field(compare=False)
+    arguments: Arguments = field(compare=False)
     opened: bool = False
     wanted: Wanted = field(default=Wanted(), compare=False)
 
@@ -120,8 +128,39 @@ class ToolUse(Around):
     def counts_tokens(self) -> bool:
         return self.language.counts_tokens
 
+    @property
+    def report(self) -> list[ReportLine]:
+        """The lines of the tools' arguments; their pointers name the tool, as errors do."""
+        return [
+            line._replace(pointer=f"the tool {name!r}, {line.pointer}")
+            for name, each in self.arguments.items()
+            for line in each.report
+        ]
+
+    @lazily
+    def _read_later(self) -> dict[str, JsonSchema]:
+        """The schemas of arguments with conditions that their elements do not show."""
+        found = ((name, each) for name, each in self.arguments.items() if isinstance(each, Elements))
+        return {name: each.whole for name, each in found if each.left}
+
+    @lazily
+    def residual(self) -> bool:
+        return self.language.residual or bool(self._read_later)
+
+    def residual_fault(self, text: str) -> str | None:
+        return self.language.residual_fault(text) or self._arguments_fault(text)
+
     def residual_fault_marked(self, text: bytes, spans: Mapping[Tokens, Ranges]) -> str | None:
-        return self.language.residual_fault_marked(text, spans)
+        return self.language.residual_fault_marked(text, spans) or self._arguments_fault(with_names(text, spans))
+
+    def _arguments_fault(self, text: str) -> str | None:
+        """The fault of the arguments in a turn, by conditions that their elements do not show."""
+        faults = (
+            self._read_later[call.name].residual_fault(json.dumps(call.values))
+            for call in (self.read(text).tool_calls if self._read_later else ())
+            if call.name in self._read_later
+        )
+        return next(filter(None, faults), None)
 
     def __repr__(self) -> str:
         names = ", ".join(function.name for function in self.functions)
@@ -220,7 +259,8 @@ def tools(
     wanted = Wanted(choice, parallel, thinking, thinking_tokens, undeclared, texts or {}, max_calls)
     opened = thinking == "open"
     with default_limits().reading("the tools", "offer fewer tools"):
-        return ToolUse(language(form, called, wanted), form, found, opened, wanted)
+        arguments = arguments_by_name(form, called, wanted)
+        return ToolUse(language(form, arguments, wanted), form, found, arguments, opened, wanted)
 
 
 def _check_thinking(form: Format, thinking: str, budget: int | None) -> None:

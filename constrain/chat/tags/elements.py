@@ -14,8 +14,9 @@ Nothing keeps such a name from coming twice: the last one counts, and `minProper
 
 Cost: the rules are made when the constraint is, one for each set of values and each place in an object or array; those
 of an object in any order when a text reaches them.
-Limits: "minimax-m3", whose elements end with their names, has no undeclared properties; no `uniqueItems` and no format
-that only the finished text decides: a located error; at most `MAX_RULES` rules.
+Limits: "minimax-m3", whose elements end with their names, has no undeclared properties. `uniqueItems`, and formats that
+only the finished text decides, are left to whoever reads it (`Elements.left`), or a located error. At most `MAX_RULES`
+rules.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -34,9 +36,10 @@ from constrain.languages.cfg.ebnf import AnyOrder, Choice, Expression, Leaf, Ref
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
-from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import RuleSet, expression_of, token
+from constrain.languages.constraints.report import ReportLine
 from constrain.languages.schema import JsonSchema
+from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj
 from constrain.languages.schema.sets.shapes_arrays import CountedArrays
 from constrain.languages.schema.sets.shapes_objects import ObjectShape
@@ -136,24 +139,38 @@ def pieces_of(text: str, tokens: tuple[str, ...]) -> tuple[Expression, ...]:
 
 
 def elements(
-    whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node, tokens: tuple[str, ...] = ()
-) -> Constraint:
+    whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node, tokens: tuple[str, ...], later: bool
+) -> Elements:
     """The values of a schema as nested elements, without an element around the whole.
 
     space: the whitespace before elements, and behind the last one, where nothing separates them. tokens: the special
-    tokens in the style's texts. Raises SchemaError for conditions on values that no grammar remembers, LimitError for
-    too many rules, UnsatisfiableError if no value is left.
+    tokens in the style's texts. later: conditions on values that no grammar remembers are left to the caller. Raises
+    SchemaError for them else, LimitError for too many rules, UnsatisfiableError if no value is left.
     """
-    if any(keyword == "format" for _, keyword, _ in whole.document.residuals):
-        entry = next(line for line in whole.report if (line.status, line.keyword) == ("residual", "format"))
-        message = "this format is decided on the finished value, which has no place in nested elements"
-        raise SchemaError(message, place=entry.pointer, fix="use a pattern, or leave the format out")
-    rules = _Nested(whole, form, excludes, EPSILON if form.separator else space, tokens)
+    rules = _Nested(whole, form, excludes, EPSILON if form.separator else space, tokens, later)
     return rules.constraint(rules.space)
 
 
+@dataclass(frozen=True, repr=False)
 class Elements(RuleSet):
-    """The rules of elements. Their grammar is made when a text reaches them: of many tools few are called."""
+    """The rules of elements. Their grammar is made when a text reaches them: of many tools few are called.
+
+    Attributes:
+        whole: The schema.
+        left: Its keywords that the rules do not know: whoever reads the elements asks `whole.residual_fault`.
+    """
+
+    whole: JsonSchema = field(kw_only=True)
+    left: frozenset[str] = field(kw_only=True)
+
+    @property
+    def report(self) -> list[ReportLine]:
+        """The lines of the schema; nothing keeps an undeclared name from coming twice."""
+        return [
+            line._replace(status="residual") if line.status == "enforced" and line.keyword in self.left else line
+            for line in self.whole.report
+            if line.keyword != "(keys)"
+        ]
 
     @cached_property
     def reading(self) -> GrammarReading:
@@ -175,13 +192,16 @@ class ElementRules:
     Attributes:
         separator: The text between two elements.
         rooted: Whether the elements of the whole are written otherwise than those in it.
+        later: Whether the caller checks finished values.
+        left: The keywords that are left to it.
     """
 
     separator: str = ""
     rooted: bool = False
 
-    def __init__(self, whole: JsonSchema) -> None:
-        self.whole = whole
+    def __init__(self, whole: JsonSchema, later: bool) -> None:
+        self.whole, self.later = whole, later
+        self.left: set[str] = set()
         self.normalizer = whole.normalizer
         self.lowering = Lowering(whole.normalizer, whole.options)
         self.names: dict[Any, str] = {}
@@ -202,7 +222,23 @@ class ElementRules:
             message = f"parameters are those of an object, not of {kind!r}"
             raise SchemaError(message, place="$.type", fix='"type": "object"')
         rules: dict[str, Expression] = {"arguments": Sequence((start, *after)), **self.made()}
-        return Elements(tuple(rules.items()), "arguments", tuple(self.any_order.items()))
+        any_order = tuple(self.any_order.items())
+        return Elements(tuple(rules.items()), "arguments", any_order, whole=self.whole, left=frozenset(self.left))
+
+    def leave(self, keyword: str, fix: str) -> None:
+        """Leave a keyword to the check of the finished value. Raises SchemaError where there is none."""
+        if not self.later:
+            found = (line.pointer for line in self.whole.report if line.keyword == keyword)
+            message = f"{keyword!r} is decided on the finished value, which elements do not show"
+            raise SchemaError(message, place=next(found, "$"), fix=fix)
+        self.left.add(keyword)
+
+    def regular(self, texts: Node) -> Node:
+        """A regular language that holds some texts, which may have a format that no automaton decides."""
+        found = at_most(texts)
+        if found != texts:
+            self.leave("format", "use a pattern, or leave the format out")
+        return found
 
     def made(self) -> dict[str, Expression]:
         """The rules of all that was named."""
@@ -241,7 +277,7 @@ class ElementRules:
                     self.any_order[whole.name] = AnyOrder(
                         tuple(self.ref("element", *member, root).name for member in shape.members),
                         shape.must,
-                        tuple(self.ref("element", *_undeclared(shape, *one), root).name for one in shape.classes),
+                        tuple(self.ref("element", *self._undeclared(shape, *one), root).name for one in shape.classes),
                         between.terminal if isinstance(between, Leaf) else None,
                         shape.low if shape.counts else 0,
                         shape.high,
@@ -278,22 +314,27 @@ class ElementRules:
             passed = more + 1 if shape.high is not None else counted
             rest = self.ref("members", conj, i, j, done, size, passed, begun)
             for names, value in shape.classes:
-                yield Sequence((*between, element(*_undeclared(shape, names, value), root), rest))
+                yield Sequence((*between, element(*self._undeclared(shape, names, value), root), rest))
 
-
-def _undeclared(shape: ObjectShape, names: Node, value: Conj) -> tuple[Node, Conj]:
-    """The undeclared names of a class as they may be written, and their values."""
-    written = _IDENTIFIERS if names == ANY_TEXT else intersect(_NAMES, names)
-    return without_names(written, shape.declared), value
+    def _undeclared(self, shape: ObjectShape, names: Node, value: Conj) -> tuple[Node, Conj]:
+        """The undeclared names of a class as they may be written, and their values."""
+        written = _IDENTIFIERS if names == ANY_TEXT else intersect(_NAMES, self.regular(names))
+        return without_names(written, shape.declared), value
 
 
 class _Nested(ElementRules):
     """The rules of nested elements."""
 
     def __init__(
-        self, whole: JsonSchema, form: NestedStyle, excludes: tuple[str, ...], space: Node, tokens: tuple[str, ...]
+        self,
+        whole: JsonSchema,
+        form: NestedStyle,
+        excludes: tuple[str, ...],
+        space: Node,
+        tokens: tuple[str, ...],
+        later: bool,
     ) -> None:
-        super().__init__(whole)
+        super().__init__(whole, later)
         self.form, self.excludes, self.tokens = form, excludes, tokens
         self.separator, self.rooted = form.separator, bool(form.root)
         self.space: Expression = Leaf(Terminal(space, "whitespace")) if space != EPSILON else Sequence(())
@@ -331,6 +372,7 @@ class _Nested(ElementRules):
     def _kinds(self, conj: Conj) -> Iterator[tuple[int, Expression]]:
         """(kind, values) of the values of a set."""
         normal = self.normalizer.normal(conj)
+        normal = normal._replace(strings=self.regular(normal.strings))
         scalars = normal._replace(arrays=(), objects=())
         if self.form.stop:
             scalars = scalars._replace(strings=EMPTY)
@@ -351,8 +393,7 @@ class _Nested(ElementRules):
             array = self.normalizer.array_shape(box)
             if array is not None:
                 if (box.unique or box.repeats) and isinstance(array, CountedArrays):
-                    message = "uniqueItems is decided on values, which nested elements do not show"
-                    raise SchemaError(message, place="$", fix="leave it out, or let the items be few constants")
+                    self.leave("uniqueItems", "leave it out, or let the items be few constants")
                 yield 3, self.ref("items", conj, i, 0, array.start)
 
     def _items(self, conj: Conj, i: int, at: int, state: tuple[int, ...]) -> Iterator[Expression]:

@@ -18,14 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from constrain.chat.tags.elements import NESTED, NOTHING, ElementRules, NestedStyle, elements, pieces_of
+from constrain.chat.tags.elements import NESTED, NOTHING, ElementRules, Elements, NestedStyle, elements, pieces_of
 from constrain.errors import ConstrainError, UnsatisfiableError
 from constrain.languages.automata.syntax import EMPTY, EPSILON, Node, chars, concat, intersect, repeat
 from constrain.languages.automata.syntax import optional as optional_node
 from constrain.languages.cfg.ebnf import Choice, Expression, Leaf, Sequence
 from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Terminal
-from constrain.languages.constraints.base import Constraint
 from constrain.languages.constraints.combinators import expression_of
 from constrain.languages.schema import JsonLayout, JsonSchema, json_schema
 from constrain.languages.schema.sets.algebra import NOTHING as NO_VALUES
@@ -93,7 +92,8 @@ def parameters(
     make: Schema = json_schema,
     excludes: tuple[str, ...] = (),
     tokens: tuple[str, ...] = (),
-) -> Constraint:
+    later: bool = False,
+) -> Elements:
     """The properties of an object as elements of a model's own markup.
 
     Args:
@@ -105,9 +105,11 @@ def parameters(
         make: Makes the constraint of a schema; by default `json_schema`.
         excludes: Texts that do not occur in raw strings.
         tokens: The texts of the style that are special tokens, as `constrain.token` takes them.
+        later: The caller reads finished texts, and checks what elements do not show: `uniqueItems` of nested ones, and
+            formats of raw strings that no automaton decides ("regex", "hostname"). Otherwise these are errors.
 
     Returns:
-        A constraint.
+        A constraint. Its `left` names the keywords that are left to the caller.
 
     Raises:
         ConstrainError: The style is not known.
@@ -129,8 +131,8 @@ def parameters(
     _ = whole.normalizer  # raises for a malformed schema
     form = style if not isinstance(style, str) else NESTED[style] if style in NESTED else STYLES[style]
     if isinstance(form, NestedStyle):
-        return elements(whole, form, excludes, _space(whole.options.whitespace), tokens)
-    return _Flat(whole, form, excludes, tokens).constraint(GAP)
+        return elements(whole, form, excludes, _space(whole.options.whitespace), tokens, later)
+    return _Flat(whole, form, excludes, tokens, later).constraint(GAP)
 
 
 def declared_only(schema: Any) -> Any:
@@ -142,8 +144,10 @@ def declared_only(schema: Any) -> Any:
 class _Flat(ElementRules):
     """The rules of elements whose values are raw strings or JSON."""
 
-    def __init__(self, whole: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...]) -> None:
-        super().__init__(whole)
+    def __init__(
+        self, whole: JsonSchema, form: Style, excludes: tuple[str, ...], tokens: tuple[str, ...], later: bool
+    ) -> None:
+        super().__init__(whole, later)
         self.form, self.excludes, self.tokens = form, excludes, tokens
         self.close = pieces_of(form.close, tokens)
         self.elements: dict[tuple[str | Node, Conj], Expression] = {}
@@ -162,7 +166,7 @@ class _Flat(ElementRules):
             branches.append(Sequence((*_open(template, name, kind, self.tokens), *values, *close)))
 
         normal = self.normalizer.normal(value)
-        raw = intersect(normal.strings, without((form.close, *self.excludes)))
+        raw = intersect(self.regular(normal.strings), without((form.close, *self.excludes)))
         if raw != EMPTY:
             add(form.raw, "string", Leaf(Terminal(raw, "text")))
         held = (normal.null, False in normal.booleans, True in normal.booleans)

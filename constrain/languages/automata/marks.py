@@ -52,3 +52,9 @@ class ReadTokens(dict[Any, Any]):
 def without_marks(text: bytes) -> bytes:
     """A text without the marks in it."""
     return _MARKS.sub(b"", text)
+
+
+def with_names(text: bytes, spans: Mapping[Any, Any]) -> str:
+    """A text whose marks are replaced by the tokens' names, as far as sets of one token tell them."""
+    names = {ids[0][0]: node.members[0] for node, ids in spans.items() if len(node.members) == 1 and len(ids) == 1}
+    return _MARKS.sub(lambda found: str(names.get(token_of(found[0]), "")).encode(), text).decode()

@@ -33,10 +33,6 @@ class Around(Constraint):
     def token_sets(self) -> tuple[Tokens, ...]:
         return self.inner.token_sets
 
-    @property
-    def report(self) -> list[Any]:
-        return self.inner.report
-
     @lazily
     def residual(self) -> bool:
         return self.inner.residual

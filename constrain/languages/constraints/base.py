@@ -141,7 +141,7 @@ class Constraint:
     @property
     def report(self) -> list[Any]:
         """A `ReportLine` for each keyword or part that says how it is enforced; none if the grammar enforces all."""
-        return []
+        return [line for part in self.members for line in part.report]
 
     def likely_text(self, most: int) -> str:
         """The beginning of a member as a model would write it, about `most` characters; "" where none is known."""

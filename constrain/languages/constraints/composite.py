@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from constrain.languages.automata.syntax import Node, Ranges, Tokens, token_sets
 from constrain.languages.cfg.build import GrammarReading
@@ -95,10 +94,6 @@ class Composite(Constraint):
         part = whole.parts[-1].constraint
         before = to_node({"before": Sequence(whole.parts[:-1])}, "before") if part.guarded else None
         return (before, part) if before is not None and is_prefix_free(before) else None
-
-    @property
-    def report(self) -> list[Any]:
-        return [entry for part in self.members for entry in part.report]
 
     @lazily
     def residual(self) -> bool:
