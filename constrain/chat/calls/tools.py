@@ -31,7 +31,7 @@ from constrain.languages.automata.syntax import Node, Ranges, Tokens
 from constrain.languages.cfg.rules import Grammar
 from constrain.languages.constraints.around import Around
 from constrain.languages.constraints.base import Constraint
-from constrain.languages.constraints.report import ReportLine
+from constrain.languages.constraints.report import ReportLine, checked_later
 from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.api import Undeclared, check_option
 from constrain.languages.vocab.vocabulary import Vocabulary
@@ -131,11 +131,11 @@ class ToolUse(Around):
     @property
     def report(self) -> list[ReportLine]:
         """The lines of the tools' arguments; their pointers name the tool, as errors do."""
-        return [
-            line._replace(pointer=f"the tool {name!r}, {line.pointer}")
-            for name, each in self.arguments.items()
-            for line in each.report
-        ]
+        found = []
+        for name, each in self.arguments.items():
+            lines = checked_later(each.report) if each.guarded and not self.guarded else each.report
+            found += [line._replace(pointer=f"the tool {name!r}, {line.pointer}") for line in lines]
+        return found
 
     @lazily
     def _read_later(self) -> dict[str, JsonSchema]:

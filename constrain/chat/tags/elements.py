@@ -37,7 +37,7 @@ from constrain.languages.cfg.free_text import without
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
 from constrain.languages.constraints.combinators import RuleSet, expression_of, token
-from constrain.languages.constraints.report import ReportLine
+from constrain.languages.constraints.report import BY_GUARDS, ReportLine, checked_later
 from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.sets.algebra import Conj
@@ -166,11 +166,8 @@ class Elements(RuleSet):
     @property
     def report(self) -> list[ReportLine]:
         """The lines of the schema; nothing keeps an undeclared name from coming twice."""
-        return [
-            line._replace(status="residual") if line.status == "enforced" and line.keyword in self.left else line
-            for line in self.whole.report
-            if line.keyword != "(keys)"
-        ]
+        lines = (line for line in self.whole.report if line.keyword != "(keys)")
+        return checked_later(lines, self.left | BY_GUARDS if self.residual else self.left)
 
     @cached_property
     def reading(self) -> GrammarReading:

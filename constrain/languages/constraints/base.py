@@ -28,6 +28,7 @@ from constrain.languages.automata.syntax import (
 )
 from constrain.languages.cfg.rules import Grammar, Nonterminal, Terminal
 from constrain.languages.cfg.transform.analysis import empty_node
+from constrain.languages.constraints.report import checked_later
 from constrain.lazily import lazily
 from constrain.limits import Limits, limits_at, within_stack
 
@@ -141,7 +142,8 @@ class Constraint:
     @property
     def report(self) -> list[Any]:
         """A `ReportLine` for each keyword or part that says how it is enforced; none if the grammar enforces all."""
-        return [line for part in self.members for line in part.report]
+        lines = [line for part in self.members for line in part.report]
+        return lines if not lines or self.guarded else checked_later(lines)
 
     def likely_text(self, most: int) -> str:
         """The beginning of a member as a model would write it, about `most` characters; "" where none is known."""

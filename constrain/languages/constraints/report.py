@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
+
+BY_GUARDS = frozenset({"uniqueItems", "(keys)", "(characters)"})  # keywords that only guards enforce
 
 
 class ReportLine(NamedTuple):
@@ -20,3 +23,11 @@ class ReportLine(NamedTuple):
     pointer: str
     status: str
     note: str = ""
+
+
+def checked_later(lines: Iterable[ReportLine], keywords: Collection[str] = BY_GUARDS) -> list[ReportLine]:
+    """Lines of which some keywords are not enforced, but checked on the finished text."""
+    return [
+        line._replace(status="residual") if line.status == "enforced" and line.keyword in keywords else line
+        for line in lines
+    ]

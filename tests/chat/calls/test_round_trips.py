@@ -196,6 +196,14 @@ def test_repeated_items_and_keys_are_vetoed_where_they_repeat(name: str, thinkin
 
 
 @pytest.mark.parametrize("name", WRITERS)
+def test_reports_say_what_is_checked_later(name: str) -> None:
+    report = constrain.tools(TWO_TOOLS, format=name).report
+    found = {line.pointer: line.status for line in report if line.keyword == "uniqueItems"}
+    status = "enforced" if name in GUARDED else "residual"
+    assert found == {f"the tool {tool!r}, $.properties.t": status for tool in "fg"}
+
+
+@pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("place", ["argument", "item", "name"])
 def test_formats_that_only_a_finished_value_tells(name: str, place: str) -> None:
     if place == "name" and name in ("minimax-m3", "pythonic"):
