@@ -218,13 +218,13 @@ def test_formats_that_only_a_finished_value_tells(name: str, place: str) -> None
     found = {(line.keyword, line.status) for line in turn.report if line.pointer.startswith("the tool 'f', $.prop")}
     assert ("format", "residual") in found
     compiled = constrain.compile(turn, vocabulary_of(name))
-    for value, valid in (("a+", True), ("a**", False)):
-        arguments = {"argument": {"p": value}, "item": {"p": [value]}, "name": {value: 1}}[place]
+    for pattern, valid in (("a+", True), ("a**", False)):
+        arguments = {"argument": {"p": pattern}, "item": {"p": [pattern]}, "name": {pattern: 1}}[place]
         call = {"name": "f", "arguments": arguments, "id": IDS.get(name, "").format(name="f", index=0)}
         tokens = ids_of(name, write(name, "", None, [call]))
         matcher = compiled.matcher()
         taken = matcher.advance_tokens(tokens) == len(tokens) and matcher.is_accepting()
-        assert taken == valid, (value, bytes(matcher.text))
+        assert taken == valid, (pattern, bytes(matcher.text))
 
 
 @pytest.mark.parametrize(("name", "argument"), [("gemma4", "a:b"), ("pythonic", "a-b")])

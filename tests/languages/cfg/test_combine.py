@@ -173,7 +173,7 @@ def test_a_residual_is_checked_in_every_part():
     assert constraint.residual
     assert verdict(constraint, "n=2003,4006,0") == (True, True)
     assert verdict(constraint, "n=2003,4007,0") == (True, False)
-    assert [entry.status for entry in constraint.report].count("residual") == 1
+    assert {entry.keyword for entry in constraint.report if entry.status == "residual"} == {"multipleOf", "(keys)"}
 
 
 def test_an_ambiguous_text_passes_if_some_reading_does():
