@@ -40,13 +40,14 @@ from constrain.languages.constraints.combinators import RuleSet, expression_of, 
 from constrain.languages.constraints.report import BY_GUARDS, ReportLine, checked_later
 from constrain.languages.schema import JsonSchema
 from constrain.languages.schema.formats.bounds import at_most
-from constrain.languages.schema.sets.algebra import Conj
-from constrain.languages.schema.sets.shapes_arrays import CountedArrays
+from constrain.languages.schema.sets.algebra import ArrayBox, Conj
+from constrain.languages.schema.sets.shapes_arrays import ArrayShape, CountedArrays, DistinctArrays
 from constrain.languages.schema.sets.shapes_objects import ObjectShape
 from constrain.languages.schema.sets.strings import without as without_names
 from constrain.languages.schema.write.lower import Lowering
 
 MAX_RULES = 20_000
+MAX_USED = 6  # constants of which rules remember which ones were used
 BEGUN, ROOT = 1, 2  # places in an object: an element is written already; it is the whole of the arguments
 JSON_CONSTANTS = ("null", "false", "true")
 _IDENTIFIERS = parse_python("[A-Za-z_][A-Za-z0-9_]*")
@@ -334,6 +335,7 @@ class _Nested(ElementRules):
         super().__init__(whole, later)
         self.form, self.excludes, self.tokens = form, excludes, tokens
         self.separator, self.rooted = form.separator, bool(form.root)
+        self.arrays: dict[tuple[Conj, int], ArrayShape | None] = {}
         self.space: Expression = Leaf(Terminal(space, "whitespace")) if space != EPSILON else Sequence(())
 
     def element(self, name: str | Node, value: Conj, root: bool = False) -> Expression:
@@ -387,15 +389,22 @@ class _Nested(ElementRules):
         for members in self.objects(conj):
             yield 2, members
         for i, box in enumerate(normal.arrays):
-            array = self.normalizer.array_shape(box)
+            array = self.arrays[conj, i] = self._array(box)
             if array is not None:
-                if (box.unique or box.repeats) and isinstance(array, CountedArrays):
-                    self.leave("uniqueItems", "leave it out, or let the items be few constants")
                 yield 3, self.ref("items", conj, i, 0, array.start)
+
+    def _array(self, box: ArrayBox) -> ArrayShape | None:
+        """The shape of a box of arrays. Each set of used constants is a rule, so those of many are left to the check."""
+        array = self.normalizer.array_shape(box)
+        many = isinstance(array, DistinctArrays) and len(array.numbers) > MAX_USED and self.later
+        if array is not None and (many or (isinstance(array, CountedArrays) and (box.unique or box.repeats))):
+            self.leave("uniqueItems", "leave it out, or let the items be few constants")
+            array = self.normalizer.array_shape(box._replace(unique=False, repeats=False, high=array.high))
+        return array
 
     def _items(self, conj: Conj, i: int, at: int, state: tuple[int, ...]) -> Iterator[Expression]:
         """The rest of an array from an index on."""
-        shape = self.normalizer.array_shape(self.normalizer.normal(conj).arrays[i])
+        shape = self.arrays[conj, i]
         assert shape is not None
         if shape.complete(at, state):
             yield Sequence(())
