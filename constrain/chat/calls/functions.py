@@ -138,7 +138,9 @@ def _of_json(given: Mapping[str, Any], place: str) -> Function:
 
 
 def _checked(schema: Any, name: str, place: str) -> dict[str, Any]:
-    """The schema of arguments: without `type` it is an object's. Raises SchemaError if it is not that of an object."""
+    """The schema of arguments: without `type`, or with several, it is an object's. Raises SchemaError for another."""
+    if isinstance(schema, Mapping) and isinstance(schema.get("type"), list) and "object" in schema["type"]:
+        schema = {**schema, "type": "object"}
     if not isinstance(schema, Mapping) or schema.get("type", "object") != "object":
         shown = schema.get("type") if isinstance(schema, Mapping) else schema
         raise SchemaError(

@@ -262,3 +262,12 @@ def test_marks_begin_calls_and_do_not_overlap_themselves(form: Any) -> None:
     assert (form.begin or form.call).startswith(form.trigger)
     assert not any(form.trigger.endswith(form.trigger[:n]) for n in range(1, len(form.trigger)))
     assert form.call.count("$name") == form.call.count("$arguments") == 1
+
+
+@pytest.mark.parametrize("kinds", [["object"], ["object", "null"], ["array", "object"]])
+def test_arguments_of_several_types_are_objects(kinds: list[str]) -> None:
+    tool = {"name": "f", "parameters": {"type": kinds, "properties": {"a": {"type": "integer"}}}}
+    turn = constrain.tools([tool], format="qwen3", choice="required", thinking="none")
+    call = '<tool_call>\n{"name": "f", "arguments": %s}\n</tool_call>'
+    assert turn.accepts(call % '{"a": 1}')
+    assert not turn.accepts(call % "null") and not turn.accepts(call % "[]")
