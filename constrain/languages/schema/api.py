@@ -283,7 +283,7 @@ class JsonSchema(Constraint, Generic[T]):
 
     def warn(self) -> None:
         """Warn of keys that are nearly keywords, and if a value of a type may be refused when its text is finished."""
-        warn_of_misspelt(self.written, self.document.sites)
+        warn_of_misspelt(self.written, self.document.unknown)
         if self.parse_with is not None and self.untold:
             places = "".join(f"\n  at {place}: {note}" for place, note in self.untold)
             fix = "say it in the schema (Field(pattern=...), bounds, Literal), or tell the model in the prompt"
