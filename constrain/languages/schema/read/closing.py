@@ -75,7 +75,8 @@ _NOTE = "there are declared ones only, as the schema does not say otherwise"
 _NOTE_OBJECT = "an object is meant, as there are properties and no type"
 TYPED, OBJECTS = frozenset({"type", "enum", "const"}), frozenset({"properties", "required"})
 _NOTE_OPEN = "stays open: "
-_ASKING = frozenset({"required", "dependentRequired", "dependencies", "enum", "const"})
+_ASKING_MORE = frozenset({"dependentRequired", "dependencies", "enum", "const"})
+_ASKING = _ASKING_MORE | {"required"}
 _LEADING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "id", ALONE})
 _NESTING, _MAPS = frozenset({*APPLYING, *_INNER}), ("dependentSchemas", "dependencies", "patternProperties")
 _APPLIED, _DECLARING = frozenset({*APPLYING, "$ref"}), frozenset({*PROPERTIES.declaring, *ITEMS.declaring})
@@ -122,10 +123,12 @@ class Decision(NamedTuple):
     @property
     def raw(self) -> dict[str, Any]:
         """The subschema as it is read: what holds of branches stands where `allOf` does."""
+        if BRANCHES not in self.adds:
+            return self.site.raw | self.adds
         raw = {}
         for name, value in self.site.raw.items():
             raw[name] = value
-            if name == "allOf" and BRANCHES in self.adds:
+            if name == "allOf":
                 raw[BRANCHES] = self.adds[BRANCHES]
         return raw | self.adds
 
@@ -234,8 +237,8 @@ class Closing:
         closes: tuple[_Kind, ...] = ()
         adds: dict[str, Any] = {}
         for kind in KINDS if not _DECLARING.isdisjoint(raw) else ():
-            if kind in closing and kind.declares(raw) and not kind.says_rest(raw):
-                if not self.asks_for_more(site, kind, asked):
+            if kind.declares(raw) and not kind.says_rest(raw) and kind in closing:
+                if kind is ITEMS or not self.asks_for_more(site, kind, asked):
                     closes = (*closes, kind)
                     adds[kind.rest(raw)] = False
         if whole and TYPED.isdisjoint(raw) and not OBJECTS.isdisjoint(raw):
@@ -473,6 +476,8 @@ def asked_by(raw: dict[str, Any]) -> frozenset[str]:
     if _ASKING.isdisjoint(raw):
         return frozenset()
     names = set(raw.get("required", ()))
+    if _ASKING_MORE.isdisjoint(raw):
+        return frozenset(names)
     for keyword in ("dependentRequired", "dependencies"):
         named = raw.get(keyword)
         names.update(*(each for each in named.values() if isinstance(each, list)) if isinstance(named, dict) else ())

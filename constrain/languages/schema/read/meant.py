@@ -22,6 +22,7 @@ from constrain.languages.schema.read.keywords import KEYWORDS, SAID
 WRAPPERS = ("json_schema", "schema", "inputSchema", "input_schema", "outputSchema", "parameters", "function",
             "response_format", "responseSchema", "response_schema", "guided_json", "jsonSchema")  # fmt: skip
 ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annotation changes no text
+LETTERS = {name: frozenset(name) for name in (*ANSWERS, *SAID)}
 LIMITING = frozenset(ANSWERS)
 BESIDE_TYPE = frozenset(KEYWORDS) - {"type"}
 MANY = 100  # keys, and formats, that are looked at: 0.2 ms each
@@ -117,6 +118,11 @@ def meant(key: Any) -> str | None:
     if not isinstance(key, str) or key in SAID or key.startswith(("_", "x-")):  # "_": put out of action
         return None
     same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
-    alike = [name for name in (*ANSWERS, *SAID) if 2.0 * min(len(name), len(key)) / (len(name) + len(key)) >= CLOSE]
+    letters = set(key)
+    alike = [  # PERF: letters of one that the other lacks match nothing; `difflib` takes 10 µs for each name
+        name
+        for name, of in LETTERS.items()
+        if 2.0 * min(len(name) - len(of - letters), len(key) - len(letters - of)) / (len(name) + len(key)) >= CLOSE
+    ]
     near = same or get_close_matches(key, alike, 1, CLOSE)
     return near[0] if near and near[0] not in SAID else None

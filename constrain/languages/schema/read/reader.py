@@ -192,7 +192,7 @@ class SchemaReader:
         if known is None:
             document = self.document
             if site.closed is not None and site.closed.adds:
-                site = site.read_as(site.closed.raw, site.closed)
+                site.raw = site.closed.raw
             common = self._common.get(self._contents.contents[content]) if site.dialect is document.dialect else None
             known = self._known[key] = (document.add(site, common),)
             if common is None:
