@@ -19,7 +19,7 @@ from constrain.languages.cfg.bulk_rules import PlacedNonterminal
 from constrain.languages.cfg.rules import Grammar, Nonterminal
 from constrain.languages.constraints.base import Constraint
 from constrain.lazily import Remembered
-from constrain.limits import default_limits
+from constrain.limits import default_limits, limits_at
 
 REMEMBERED = 64  # constraints that were compiled more than once, whose grammars are kept alive
 MAX_ASKED = 4096  # constraints that are remembered as compiled once
@@ -109,7 +109,7 @@ class GrammarCache:
             is_known = number in self._asked
             rules = self._rules.get(constraint) if is_known else None
         if rules is None:
-            with default_limits().reading("the constraint"):
+            with limits_at(constraint._shown), default_limits().reading("the constraint"):
                 made = CompiledRules(constraint.to_grammar(), -1)  # without a lock: others go on meanwhile
             with self._lock:
                 rules = self._rules.setdefault(constraint, made)

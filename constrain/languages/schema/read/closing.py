@@ -19,7 +19,7 @@ Cost: some microseconds for each subschema of objects or arrays; more where seve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from constrain.languages.constraints.report import ReportLine
@@ -238,9 +238,11 @@ class Closing:
         adds: dict[str, Any] = {}
         for kind in KINDS if not _DECLARING.isdisjoint(raw) else ():
             if kind.declares(raw) and not kind.says_rest(raw) and kind in closing:
-                if kind is ITEMS or not self.asks_for_more(site, kind, asked):
-                    closes = (*closes, kind)
-                    adds[kind.rest(raw)] = False
+                is_open = kind is PROPERTIES and self.stays is not None and not raw.get("patternProperties")
+                if is_open and self._stays_open(site, (asked | asked_by(raw)).difference(raw["properties"])):
+                    continue
+                closes = (*closes, kind)
+                adds[kind.rest(raw)] = False
         if whole and TYPED.isdisjoint(raw) and not OBJECTS.isdisjoint(raw):
             adds["type"] = "object"
         return Decision(site, closes, adds, INSIDE, False, (*adds,))
@@ -369,17 +371,20 @@ class Closing:
         """True if properties are asked for that no schema of a place declares. Notes that the place stays open."""
         if self.stays is None or kind is not PROPERTIES or kind.says_rest(site.raw):
             return False
-        if not asked and _APPLIED.isdisjoint(site.raw) and _ASKING.isdisjoint(site.raw):
-            return False
         more, declared = set(asked), list[Any]()
-        for raw in [site.raw] if _APPLIED.isdisjoint(site.raw) else [part.raw for part in self.within(site)]:
+        for raw in [part.raw for part in self.within(site)]:
             if kind.says_rest(raw) or raw.get("patternProperties"):
                 return False
             more |= asked_by(raw)
             declared.append(raw.get("properties", ()))
         more.difference_update(*declared)
+        return self._stays_open(site, more)
+
+    def _stays_open(self, site: Site, more: Collection[str]) -> bool:
+        """True if a place asks for more properties than it declares. Notes why it stays open."""
         if more:
-            self.left[site.pointer, kind] = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
+            why = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
+            self.left[site.pointer, PROPERTIES] = why
         return bool(more)
 
     def has_any(self, site: Site, keywords: frozenset[str]) -> bool:
