@@ -23,6 +23,7 @@ WRAPPERS = ("json_schema", "schema", "inputSchema", "input_schema", "outputSchem
             "response_format", "responseSchema", "response_schema", "guided_json", "jsonSchema")  # fmt: skip
 ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annotation changes no text
 LETTERS = {name: frozenset(name) for name in (*ANSWERS, *SAID)}
+BY_LETTERS = {name.lower(): [name] for name in ANSWERS}
 LIMITING = frozenset(ANSWERS)
 BESIDE_TYPE = frozenset(KEYWORDS) - {"type"}
 MANY = 100  # keys, and formats, that are looked at: 0.2 ms each
@@ -117,12 +118,13 @@ def meant(key: Any) -> str | None:
     """The keyword that a key is nearly, or None."""
     if not isinstance(key, str) or key in SAID or key.startswith(("_", "x-")):  # "_": put out of action
         return None
-    same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
-    letters = set(key)
+    same = BY_LETTERS.get(key.lower().replace("_", "").replace("-", ""), [])
+    letters, least = set(key), CLOSE / 2.0
     alike = [  # PERF: letters of one that the other lacks match nothing; `difflib` takes 10 µs for each name
         name
         for name, of in LETTERS.items()
-        if 2.0 * min(len(name) - len(of - letters), len(key) - len(letters - of)) / (len(name) + len(key)) >= CLOSE
+        if min(len(name), len(key)) >= least * (size := len(name) + len(key))
+        and min(len(name) - len(of - letters), len(key) - len(letters - of)) >= least * size
     ]
     near = same or get_close_matches(key, alike, 1, CLOSE)
     return near[0] if near and near[0] not in SAID else None
