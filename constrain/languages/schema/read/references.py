@@ -121,7 +121,6 @@ class Resource:
         if resolver is not None:
             self.resolver = resolver
         self.shared.setdefault(id(root), self)
-        self._followed: dict[str, tuple[Json, tuple[str | int, ...]] | None] = {}
 
     @cached_property
     def resolver(self) -> Resolver[Any]:
@@ -169,11 +168,6 @@ class Resource:
 
     def _follow(self, ref: str) -> tuple[Json, tuple[str | int, ...]] | None:
         """Follow a JSON pointer: (its target, its path); None if it leads nowhere, or through another resource."""
-        if ref not in self._followed:  # PERF: closing asks for the targets that the reader asks for
-            self._followed[ref] = self._walk(ref)
-        return self._followed[ref]
-
-    def _walk(self, ref: str) -> tuple[Json, tuple[str | int, ...]] | None:
         value: Json = self.root
         steps: list[str | int] = []
         for part in ref[2:].split("/"):
