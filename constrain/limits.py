@@ -278,15 +278,19 @@ def deadline(begun: float, limits: Limits, what: str, stop: Callable[[], None]) 
     return end
 
 
-@contextmanager
-def limits_at(place: Callable[[], str]) -> Iterator[None]:
-    """Give a LimitError from inside that names no place this one."""
-    try:
-        yield
-    except LimitError as error:
-        if error.place is not None:
-            raise
-        raise LimitError(error.message, place=place(), fix=error.fix) from None
+class limits_at:
+    """Give a LimitError from inside that names no place this one. PERF: a generator takes 3 µs, thrice a schema."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: Callable[[], str]) -> None:
+        self.place = place
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, LimitError) and error.place is None:
+            raise LimitError(error.message, place=self.place(), fix=error.fix) from None
 
 
 @contextmanager

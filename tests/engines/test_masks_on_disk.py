@@ -376,6 +376,19 @@ def test_two_writers_leave_one_image(cache_folder: Path) -> None:
     assert one.vocabulary.key == two.vocabulary.key and is_known(engine())
 
 
+@pytest.mark.parametrize("age", [0, 10**12])
+def test_an_engine_finds_what_another_process_writes_after_its_start(age: int, cache_folder: Path) -> None:
+    """The folder is listed again where its time (ns ago) has changed; where it is new, always."""
+    cache_folder.mkdir()
+    running = engine()
+    changed = cache_folder.stat().st_mtime_ns - age
+    os.utime(cache_folder, ns=(changed, changed))
+    assert running.images.get(*CASES["an object"][:2]) is None
+    kept()
+    assert running.images.get(*CASES["a length"][:2]) is None
+    assert running.images.get(*CASES["an object"][:2]) is not None
+
+
 def test_what_was_used_last_is_kept(cache_folder: Path) -> None:
     names = ["an object", "a length", "a pattern"]
     for number, name in enumerate(names):

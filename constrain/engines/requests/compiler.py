@@ -86,7 +86,8 @@ class RequestCompiler:
 
     def _make(self, kind: str, text: str) -> Compiled:
         constraint = constraint_of(kind, text, self.options)
-        compiled = spelled(compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary))
+        bytewise = compile_bytewise(writable(constraint, self.vocabulary, self.options), self.vocabulary)
+        compiled = spelled(bytewise, text if kind == "json" else None)
         refuse_tempered(compiled, "the engine")
         made = self._narrowed(compiled)
         if self.options.rehearse and self._waiting.acquire(blocking=False):

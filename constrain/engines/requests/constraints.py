@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from constrain.chat.tags.structural import structural_tag
@@ -53,7 +54,7 @@ def _constraint_of(kind: str, text: str, options: EngineOptions) -> Constraint:
         ConstrainError: The text is faulty, says nothing that any text fulfils, or exceeds a limit; with its place.
     """
     try:
-        with _limits(text, options).reading(f"the {kind} of the request"):
+        with _limits(options, min(1 + len(text) // LONG, LONGER)).reading(f"the {kind} of the request"):
             constraint = _read(kind, text, options)
             if kind not in ("json", "json_object"):  # reading a schema decides all
                 constraint.to_grammar()
@@ -62,9 +63,10 @@ def _constraint_of(kind: str, text: str, options: EngineOptions) -> Constraint:
         raise LimitError(f"the {kind} of the request is nested too deeply", fix="use fewer levels") from None
 
 
-def _limits(text: str, options: EngineOptions) -> Limits:
+@lru_cache(maxsize=16)
+def _limits(options: EngineOptions, times: int) -> Limits:
     """The limits of reading a request: a longer one may take more time, up to `LONGER` times as much."""
-    return Limits(seconds=options.seconds * min(1 + len(text) // LONG, LONGER), megabytes=options.megabytes)
+    return Limits(seconds=options.seconds * times, megabytes=options.megabytes)
 
 
 constraint_of = Recent(_constraint_of, 256)

@@ -21,6 +21,7 @@ import hashlib
 import logging
 import os
 import sys
+import time
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -45,6 +46,7 @@ from constrain.masks.engine.compiled import CompiledConstraint
 
 FORMAT = b"states 1"
 DIGEST, NAMED, COUNTS, BEGIN = 8, 40, 72, 88  # where they begin
+SETTLED = 2_000_000_000  # ns after which a folder's time says whether it has changed; the coarsest clocks tick each 2 s
 USED = 4096  # images whose files are not marked again as used
 PACKAGE = Path(__file__).resolve().parents[2]
 TEXTS, TOKENS = 8, 1024  # texts that are remembered, tokens of each
@@ -71,6 +73,7 @@ class Images:
         self._vocabulary, self._cut, self._most = vocabulary, cut, options.images << 20
         self._known: Remembered[str, Image] = Remembered(self._most, lambda _, image: image.rows.nbytes + BEGIN)
         self._used: Remembered[str, None] = Remembered(USED)
+        self._there: tuple[int, frozenset[str]] = 0, frozenset()  # when the folder last changed, our files in it
         code, cuts = code_key(), tokenizer_key(vocabulary)
         if not options.images or options.complete or code is None or cuts is None:
             self.folder = None
@@ -84,10 +87,11 @@ class Images:
 
     def get(self, kind: str, text: str) -> Image | None:
         """The image of a request; None: there is none."""
-        if self.folder is None:
+        there = self._names()
+        if not there and not self._known:  # PERF: most engines, and a hash of each request
             return None
         key = self.key(kind, text)
-        if key not in self._known:
+        if key not in self._known and self._path(key).name in there:
             self._read(self._path(key), key)
         image = self._known.get(key)
         if image is not None and key not in self._used:
@@ -125,6 +129,20 @@ class Images:
             _log.info("could not write the cache file %s: %s", path, error)
             return False
         return True
+
+    def _names(self) -> frozenset[str]:
+        """The names of our files, listed anew where the folder has changed: other processes write there, too."""
+        if self.folder is None:
+            return frozenset()
+        try:
+            changed = os.stat(self.folder).st_mtime_ns
+        except OSError:
+            return frozenset()
+        if changed != self._there[0]:
+            is_settled = time.time_ns() - changed > SETTLED  # else another change may have the same time
+            listed = frozenset(path.name for path in self.folder.glob(f"{self._name}-*.bin"))
+            self._there = changed if is_settled else 0, listed
+        return self._there[1]
 
     def _path(self, key: str) -> Path:
         assert self.folder is not None

@@ -12,6 +12,7 @@ import marshal
 import os
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, get_args, overload
 
@@ -46,7 +47,7 @@ from constrain.languages.schema.write.json_layout import JsonLayout, read_json_l
 from constrain.languages.schema.write.lower import Lowering
 from constrain.languages.schema.write.whitespace import POLICIES
 from constrain.lazily import later, lazily
-from constrain.limits import DEFAULT, FEWER, UNTIMED, Limits, limits_at
+from constrain.limits import DEFAULT, FEWER, UNLIMITED, UNTIMED, Limits, default_limits, limits_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +93,7 @@ def check_option(value: Any, allowed: Collection[str], name: str) -> None:
 _files = later("constrain.languages.schema.read.files")
 _types = later("constrain.languages.schema.read.inputs")
 _strict = later("constrain.languages.schema.openai_strict")
+_AS_IT_IS = nullcontext()
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
@@ -105,7 +107,7 @@ class JsonSchema(Constraint, Generic[T]):
         registry: The `referencing.Registry` for references into other documents, or None.
         given: The argument of `json_schema` that it was made from.
         parse_with: The function that turns a member text into an instance of a Python type; None: JSON values.
-        limits: The limits on reading it.
+        limits: The limits on reading it; None: those of the thread, else the default ones.
 
     Example:
         >>> json_schema({"type": "integer"}).parse("7")
@@ -117,7 +119,7 @@ class JsonSchema(Constraint, Generic[T]):
     registry: Any = None
     given: Any = None
     parse_with: Callable[[str], T] | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits | None = field(default_factory=Limits)
 
     @property
     def made_of(self) -> tuple[Any, ...]:
@@ -150,16 +152,24 @@ class JsonSchema(Constraint, Generic[T]):
         try:
             if self.options.undeclared == "refuse":
                 return Closed(self._decided())
-            limits = UNTIMED if self.limits is DEFAULT else replace(self.limits, seconds=None)
-            with limits.reading("the schema", FEWER):
+            with self._reading(timed=False):
                 return closed_where_possible(self._read, written)
         except (ConstrainError, TypeError, AttributeError):  # a list that is none, and the like
             written()  # raises what is wrong with the schema itself
             raise
 
+    def _reading(self, *, timed: bool = True) -> AbstractContextManager[None]:
+        """Limit what is read inside."""
+        limits = self.limits or default_limits()
+        if limits is UNLIMITED:  # PERF: the limits of a request
+            return _AS_IT_IS
+        if not timed:
+            limits = UNTIMED if limits is DEFAULT else replace(limits, seconds=None)
+        return limits.reading("the schema", FEWER)
+
     def _decided(self) -> Normalizer:
         try:
-            with self.limits.reading("the schema", FEWER):
+            with self._reading():
                 document = self._read().document
                 normalizer = Normalizer(document)
                 if not normalizer.root_inhabited():
@@ -206,7 +216,7 @@ class JsonSchema(Constraint, Generic[T]):
     def _build(self) -> Grammar:
         lowering = Lowering(self.normalizer, self.options)
         after = lowering.before if self.options.whitespace == "any" else ()
-        with self.limits.reading("the schema", FEWER):
+        with self._reading():
             sequence: list[Symbol] = [*lowering.before, lowering.value(self.document.root), *after]
         if len(sequence) == 1 and isinstance(sequence[0], Nonterminal):
             return Grammar(sequence[0])
@@ -273,7 +283,7 @@ class JsonSchema(Constraint, Generic[T]):
 
     def warn(self) -> None:
         """Warn of keys that are nearly keywords, and if a value of a type may be refused when its text is finished."""
-        warn_of_misspelt(self.written, self.document.sites)
+        warn_of_misspelt(self.written, self.document.unknown)
         if self.parse_with is not None and self.untold:
             places = "".join(f"\n  at {place}: {note}" for place, note in self.untold)
             fix = "say it in the schema (Field(pattern=...), bounds, Literal), or tell the model in the prompt"
@@ -337,7 +347,7 @@ class JsonSchema(Constraint, Generic[T]):
     def likely_text(self, most: int) -> str:
         from constrain.languages.schema.write.sample import sample  # loads numba
 
-        with self.limits.reading("the schema", FEWER):
+        with self._reading():
             return sample(self.normalizer, self.document.root, most=most, whitespace=self.options.whitespace)
 
     def _intersect(self, other: Constraint) -> Constraint:
@@ -383,7 +393,7 @@ class JsonSchema(Constraint, Generic[T]):
 
     @lazily
     def _hash(self) -> int:
-        return hash((self._identity, self.options._replace(undeclared="allow")))
+        return hash((self._identity, self.options[:-1]))  # all but `undeclared`, which may say nothing
 
     @lazily
     def _identity(self) -> bytes | str:
@@ -400,7 +410,7 @@ class JsonSchema(Constraint, Generic[T]):
 
 
 def _restored(
-    schema: Any, options: ReadOptions, packed: PackedRegistry | None, given: Any, limits: Limits
+    schema: Any, options: ReadOptions, packed: PackedRegistry | None, given: Any, limits: Limits | None
 ) -> JsonSchema:
     """The constraint of a pickle."""
     registry = None if packed is None else packed.unpacked()
@@ -574,9 +584,9 @@ def read_options(
 
 
 def schema_of_json(raw: Any, options: ReadOptions) -> JsonSchema:
-    """`json_schema` of what was read from JSON, which holds no circle: a dict or a bool. Raises what it raises."""
+    """`json_schema` of what was read from JSON, a dict or a bool without circles, under the limits of the thread."""
     check_root(raw)
-    constraint = JsonSchema(raw, options, given=raw, limits=DEFAULT)
+    constraint = JsonSchema(raw, options, given=raw, limits=None)
     constraint.warn()
     return constraint
 

@@ -95,11 +95,12 @@ class SpelledMatcher(Matcher):
         super().narrow(row, flags)
 
 
-def spelled(compiled: CompiledConstraint) -> CompiledConstraint:
+def spelled(compiled: CompiledConstraint, text: str | None = None) -> CompiledConstraint:
     """A compiled constraint whose masks are exact in tokens: itself, where its vocabulary can complete every text.
 
     Args:
         compiled: Of `compile_bytewise`.
+        text: The JSON that the constraint was read from, if it is at hand.
 
     Raises:
         UnsatisfiableError: The tokens can write no text of the constraint.
@@ -114,7 +115,7 @@ def spelled(compiled: CompiledConstraint) -> CompiledConstraint:
         >>> [[made.matcher().allows(token) for token in range(3)] for made in (compiled, spelled(compiled))]
         [[True, True, True], [False, True, True]]
     """
-    if not Writable.of(compiled.vocabulary).asks_tokens(compiled.constraint):
+    if not Writable.of(compiled.vocabulary).asks_tokens(compiled.constraint, text):
         return compiled
     return SpelledConstraint(compiled.constraint, compiled.vocabulary, compiled.automaton)
 

@@ -99,9 +99,15 @@ class Writable(PerVocabulary):
         except UnicodeDecodeError:  # parts of characters, which are put together in more ways than are looked at
             return
 
-    def asks_tokens(self, constraint: Constraint) -> bool:
-        """True if masks that are exact in bytes may allow what tokens cannot complete."""
-        return self.by_token and not (self.unwritten and not self.names(constraint))
+    def asks_tokens(self, constraint: Constraint, text: str | None = None) -> bool:
+        """True if masks that are exact in bytes may allow what tokens cannot complete.
+
+        text: JSON that has all texts of the constraint, if it is at hand: its search needs no other text made.
+        """
+        if not self.by_token or not self.unwritten:
+            return self.by_token
+        is_plain = text is not None and "\\u" not in text and not names_any(text, self.unwritten)
+        return not is_plain and self.names(constraint)
 
     def _shortest_of_none(self, constraint: Constraint) -> str | None:
         """The shortest text of a constraint of which none can be written; None: one can be, or it is not known."""

@@ -11,8 +11,12 @@ import constrain
 import reading_oracle
 from constrain.errors import RegexError
 from constrain.languages.automata.decide import matches
-from constrain.languages.automata.parse.ecma import parse_ecma
+from constrain.languages.automata.parse.assertions import sequence
+from constrain.languages.automata.parse.ecma import EcmaParser, parse_ecma
+from constrain.languages.automata.parse.parser import finish_pattern
 from constrain.languages.automata.parse.python import parse_python
+from constrain.languages.automata.parse.sets import Flags
+from constrain.languages.automata.syntax import ANY_TEXT
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -113,3 +117,13 @@ CAPTURES = [
 @pytest.mark.parametrize(("pattern", "text", "found"), CAPTURES)
 def test_captures_of_named_groups(pattern, text, found):
     assert [tuple(each) for each in constrain.regex(pattern).captures(text)] == found
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^ab?$", "^a", "a$", "a", "^", "$", "^$", "^a|b$", "^(a|b)$", r"^\bab\b$", "$^", "(?m)^a$"]
+)
+def test_what_is_found_between_both_ends_is_what_solving_the_ends_gives(pattern):
+    """`anywhere` leaves out ends of the whole text; the reference eliminates them as any other assertion."""
+    parser = EcmaParser(pattern, Flags())
+    tree = parser.read()
+    assert parse_ecma(pattern) == finish_pattern(parser, sequence([ANY_TEXT, tree, ANY_TEXT]))

@@ -63,6 +63,17 @@ def test_a_misspelt_format_is_told(name: str, known: str) -> None:
         constrain.json_schema({"type": "array", "items": {"type": "string", "format": name}})
 
 
+def test_what_is_misspelt_is_told_of_every_schema_that_has_it() -> None:
+    """Formulas of common subschemas are kept for other schemas; what they say to the user is not lost with them."""
+    for keyword in ("items", "contains", "items"):
+        for part, named in (
+            ({"type": "string", "format": "emial"}, "email"),
+            ({"type": "string", "patern": 1}, "pattern"),
+        ):
+            with pytest.warns(UserWarning, match=f"did you mean '{named}'"):
+                constrain.json_schema({"type": "array", keyword: part})
+
+
 def test_formats_of_others_are_annotations() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -142,6 +142,18 @@ def test_what_is_not_understood_counts_as_naming() -> None:
     assert isinstance(constrain.compile(Own(), VOCABULARY), SpelledConstraint)
 
 
+WRITTEN = [r'"^a\\x04|ab$"', r'"^a\u005cx04|ab$"', r'"^a\u0004|ab$"', r'"^\\u0004|ab$"', '"^a\U00050000|ab$"',
+           r'"^\ud900\udc00|a$"', r'"^[\u0430-\u044f]\\/"', r'"^\/x04é\\n"', r'"^\\%x04|ab$"']  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", WRITTEN)
+def test_the_text_of_a_schema_says_what_the_schema_says(pattern: str) -> None:
+    """However its JSON is written: the oracle is what is said without it."""
+    text = f'{{"type": "string", "pattern": {pattern}}}'
+    constraint, writable = constrain.json_schema(text), Writable.of(VOCABULARY)
+    assert writable.asks_tokens(constraint, text) is writable.asks_tokens(constraint)
+
+
 def test_a_part_that_stands_in_many_places_is_looked_at_once() -> None:
     """2 ** 40 places of one part; the arguments of 217 tools met their common parts fifty times each."""
     part: constrain.Constraint = constrain.regex("a[bc]")

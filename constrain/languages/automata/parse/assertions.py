@@ -159,6 +159,20 @@ def sequence(parts: ListOf[Tree]) -> Tree:
     return merged[0] if len(merged) == 1 else PatternSequence(tuple(merged))
 
 
+def anywhere(tree: Tree) -> Tree:
+    """The texts in which a pattern is found. PERF: most patterns say both ends, and then nothing is left to solve."""
+    parts = list(tree.parts) if isinstance(tree, PatternSequence) else [tree]
+    is_first, is_last = _is_edge(parts[0], ahead=False), _is_edge(parts[-1], ahead=True)
+    inner = parts[is_first : len(parts) - is_last]
+    found = sequence([*[ANY_TEXT] * (not is_first), *inner, *[ANY_TEXT] * (not is_last)])
+    return found if isinstance(found, Node) else sequence([ANY_TEXT, tree, ANY_TEXT])
+
+
+def _is_edge(tree: Tree, ahead: bool) -> bool:
+    """True if a part is the assertion of the end, or else the beginning, of the whole text."""
+    return isinstance(tree, Near) and tree.ahead is ahead and tree.or_edge and not tree.characters
+
+
 def choice(parts: ListOf[Tree]) -> Tree:
     """The union of the parts; plain parts become one language."""
     plain = [part for part in parts if isinstance(part, Node)]

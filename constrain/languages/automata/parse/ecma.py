@@ -18,7 +18,7 @@ from constrain.languages.automata.parse import assertions
 from constrain.languages.automata.parse.assertions import Tree
 from constrain.languages.automata.parse.parser import Kind, PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars
+from constrain.languages.automata.syntax import Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
     ASCII_DIGIT,
@@ -45,9 +45,8 @@ def parse_ecma(pattern: str, *, whole: bool = False, flags: str = "") -> Node:
         LimitError: Groups are nested too deeply, or there are too many combinations of assertions.
     """
     parser = EcmaParser(pattern, Flags("i" in flags, "s" in flags, "m" in flags))
-    if whole:
-        return finish_pattern(parser, parser.read())
-    return finish_pattern(parser, assertions.sequence([ANY_TEXT, parser.read(), ANY_TEXT]))
+    tree = parser.read()
+    return finish_pattern(parser, tree if whole else assertions.anywhere(tree))
 
 
 class EcmaParser(PatternParser):

@@ -22,7 +22,7 @@ from constrain.languages.automata.parse import assertions, atomic
 from constrain.languages.automata.parse.assertions import Look, Near, Tree
 from constrain.languages.automata.parse.parser import PLAIN_RUN, Kind, OpenGroup, PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars, literals
+from constrain.languages.automata.syntax import Node, Ranges, chars, literals
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import (
     ASCII_DIGIT,
@@ -75,7 +75,7 @@ def parse_python(pattern: str, *, flags: int = 0, anywhere: bool = False) -> Nod
         from constrain.languages.automata.parse.extended import parse_extended
 
         tree = parse_extended(pattern, modes, fault)
-    return finish_pattern(parser, assertions.sequence([ANY_TEXT, tree, ANY_TEXT]) if anywhere else tree)
+    return finish_pattern(parser, assertions.anywhere(tree) if anywhere else tree)
 
 
 def _compiled_flags(pattern: str, flags: int) -> int:

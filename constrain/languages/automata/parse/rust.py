@@ -17,7 +17,7 @@ from constrain.languages.automata.parse import assertions
 from constrain.languages.automata.parse.assertions import Tree
 from constrain.languages.automata.parse.parser import PatternParser, finish_pattern
 from constrain.languages.automata.parse.sets import Flags
-from constrain.languages.automata.syntax import ANY_TEXT, Node, Ranges, chars
+from constrain.languages.automata.syntax import Node, Ranges, chars
 from constrain.languages.automata.unicode import casing, intervals
 from constrain.languages.automata.unicode.classes import POSIX, category, loose_property
 
@@ -42,7 +42,7 @@ def parse_rust(pattern: str, *, whole: bool = False) -> Node:
     """
     parser = RustParser(pattern, Flags())
     tree = parser.read()
-    return finish_pattern(parser, tree if whole else assertions.sequence([ANY_TEXT, tree, ANY_TEXT]))
+    return finish_pattern(parser, tree if whole else assertions.anywhere(tree))
 
 
 class RustParser(PatternParser):

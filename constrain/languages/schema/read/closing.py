@@ -19,7 +19,7 @@ Cost: some microseconds for each subschema of objects or arrays; more where seve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from constrain.languages.constraints.report import ReportLine
@@ -75,7 +75,8 @@ _NOTE = "there are declared ones only, as the schema does not say otherwise"
 _NOTE_OBJECT = "an object is meant, as there are properties and no type"
 TYPED, OBJECTS = frozenset({"type", "enum", "const"}), frozenset({"properties", "required"})
 _NOTE_OPEN = "stays open: "
-_ASKING = frozenset({"required", "dependentRequired", "dependencies", "enum", "const"})
+_ASKING_MORE = frozenset({"dependentRequired", "dependencies", "enum", "const"})
+_ASKING = _ASKING_MORE | {"required"}
 _LEADING = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$id", "id", ALONE})
 _NESTING, _MAPS = frozenset({*APPLYING, *_INNER}), ("dependentSchemas", "dependencies", "patternProperties")
 _APPLIED, _DECLARING = frozenset({*APPLYING, "$ref"}), frozenset({*PROPERTIES.declaring, *ITEMS.declaring})
@@ -122,10 +123,12 @@ class Decision(NamedTuple):
     @property
     def raw(self) -> dict[str, Any]:
         """The subschema as it is read: what holds of branches stands where `allOf` does."""
+        if BRANCHES not in self.adds:
+            return self.site.raw | self.adds
         raw = {}
         for name, value in self.site.raw.items():
             raw[name] = value
-            if name == "allOf" and BRANCHES in self.adds:
+            if name == "allOf":
                 raw[BRANCHES] = self.adds[BRANCHES]
         return raw | self.adds
 
@@ -234,10 +237,12 @@ class Closing:
         closes: tuple[_Kind, ...] = ()
         adds: dict[str, Any] = {}
         for kind in KINDS if not _DECLARING.isdisjoint(raw) else ():
-            if kind in closing and kind.declares(raw) and not kind.says_rest(raw):
-                if not self.asks_for_more(site, kind, asked):
-                    closes = (*closes, kind)
-                    adds[kind.rest(raw)] = False
+            if kind.declares(raw) and not kind.says_rest(raw) and kind in closing:
+                is_open = kind is PROPERTIES and self.stays is not None and not raw.get("patternProperties")
+                if is_open and self._stays_open(site, (asked | asked_by(raw)).difference(raw["properties"])):
+                    continue
+                closes = (*closes, kind)
+                adds[kind.rest(raw)] = False
         if whole and TYPED.isdisjoint(raw) and not OBJECTS.isdisjoint(raw):
             adds["type"] = "object"
         return Decision(site, closes, adds, INSIDE, False, (*adds,))
@@ -366,17 +371,20 @@ class Closing:
         """True if properties are asked for that no schema of a place declares. Notes that the place stays open."""
         if self.stays is None or kind is not PROPERTIES or kind.says_rest(site.raw):
             return False
-        if not asked and _APPLIED.isdisjoint(site.raw) and _ASKING.isdisjoint(site.raw):
-            return False
         more, declared = set(asked), list[Any]()
-        for raw in [site.raw] if _APPLIED.isdisjoint(site.raw) else [part.raw for part in self.within(site)]:
+        for raw in [part.raw for part in self.within(site)]:
             if kind.says_rest(raw) or raw.get("patternProperties"):
                 return False
             more |= asked_by(raw)
             declared.append(raw.get("properties", ()))
         more.difference_update(*declared)
+        return self._stays_open(site, more)
+
+    def _stays_open(self, site: Site, more: Collection[str]) -> bool:
+        """True if a place asks for more properties than it declares. Notes why it stays open."""
         if more:
-            self.left[site.pointer, kind] = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
+            why = f"it asks for {', '.join(map(repr, sorted(more)))}, which is not declared"
+            self.left[site.pointer, PROPERTIES] = why
         return bool(more)
 
     def has_any(self, site: Site, keywords: frozenset[str]) -> bool:
@@ -473,6 +481,8 @@ def asked_by(raw: dict[str, Any]) -> frozenset[str]:
     if _ASKING.isdisjoint(raw):
         return frozenset()
     names = set(raw.get("required", ()))
+    if _ASKING_MORE.isdisjoint(raw):
+        return frozenset(names)
     for keyword in ("dependentRequired", "dependencies"):
         named = raw.get(keyword)
         names.update(*(each for each in named.values() if isinstance(each, list)) if isinstance(named, dict) else ())

@@ -208,6 +208,7 @@ class Document:
         atoms: The atom with each serial number; None for 0, the empty set.
         formulas: The meaning of each atom; None until it is read.
         residuals: Keywords that are left to the check of the finished text, as (site, keyword, note).
+        unknown: Keys of subschemas that nothing knows, and "format" for an unknown format, as (site, key).
         key_patterns, key_schemas: The key languages of `patternProperties`, and the schemas of `propertyNames`.
         must_explore: Some keyword needs complements or products: `explore` computes everything, to find errors early.
         root: The conjunction of the whole schema.
@@ -220,6 +221,7 @@ class Document:
         self.atoms: list[Atom] = [None]
         self.formulas: list[Formula | None] = [KnownSet(NOTHING)]
         self.residuals: list[tuple[Site, str, str]] = []
+        self.unknown: list[tuple[Site, str]] = []
         self.key_patterns: list[Node] = []
         self.key_schemas: list[Conj] = []
         self.must_explore = False

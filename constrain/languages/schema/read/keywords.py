@@ -83,14 +83,25 @@ KEYWORDS: dict[str, Keyword] = {
     UNDECLARED_PROPERTIES: partial(unevaluated.unevaluatedProperties, keyword=UNDECLARED_PROPERTIES),
 }
 
+SAID = frozenset({
+    "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "$recursiveAnchor", "title",
+    "description", "examples", "default", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType",
+    "contentSchema", "then", "else", "$defs", "definitions", "nullable", "example", "discriminator", "xml",
+    "externalDocs",
+})  # fmt: skip
+"""Keys that are no keywords of their own, or annotations."""
+
 
 def parse(reader: SchemaReader, site: Site) -> Formula:
-    """The formula of a subschema. Raises SchemaError at its place for malformed keywords."""
+    """The formula of a subschema; notes its unknown keys. Raises SchemaError at its place for malformed keywords."""
     reading = SubschemaReading(reader, site)
     lacks = site.dialect.lacks
     for name, value in site.raw.items():
         keyword = KEYWORDS.get(name) if isinstance(name, str) else _refuse_name(site, name)
-        if keyword is not None and name not in lacks:
+        if keyword is None:
+            if name not in SAID:
+                reader.document.unknown.append((site, name))
+        elif name not in lacks:
             keyword(reading, value)
     return reading.formula()
 

@@ -194,7 +194,9 @@ def format_(reading: SubschemaReading, value: Json) -> None:
     """A known format is asserted, unless `formats="annotate"`, or `x-python` says more; others are annotations."""
     if not isinstance(value, str):
         raise reading.site.error(f"format is a name, not {value!r}", "write the name of a format", "format")
-    if reading.document.options.formats == "assert" and value in FORMATS and not names_type(reading.raw):
+    if value not in FORMATS:
+        reading.document.unknown.append((reading.site, "format"))
+    elif reading.document.options.formats == "assert" and not names_type(reading.raw):
         reading.texts.append(format_language(value))
         if value in CHECKED_LATER:
             reading.document.residuals.append((reading.site, "format", CHECKED_LATER[value]))

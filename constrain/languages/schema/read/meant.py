@@ -17,19 +17,14 @@ from urllib.parse import quote
 from constrain.errors import SchemaError, warn
 from constrain.languages.schema.formats.registry import FORMATS
 from constrain.languages.schema.read.document import Site, excerpt
-from constrain.languages.schema.read.keywords import KEYWORDS
+from constrain.languages.schema.read.keywords import KEYWORDS, SAID
 
 WRAPPERS = ("json_schema", "schema", "inputSchema", "input_schema", "outputSchema", "parameters", "function",
             "response_format", "responseSchema", "response_schema", "guided_json", "jsonSchema")  # fmt: skip
-SAID = frozenset({
-    "$schema", "$id", "id", "$anchor", "$comment", "$vocabulary", "$dynamicAnchor", "$recursiveAnchor", "title",
-    "description", "examples", "default", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType",
-    "contentSchema", "then", "else", "$defs", "definitions", "nullable", "example", "discriminator", "xml",
-    "externalDocs",
-})  # fmt: skip
-"""Keys that are no keywords of their own, or annotations."""
 ANSWERS = [name for name in KEYWORDS if name[0] not in "(x"]  # a misspelt annotation changes no text
-LIMITING, KNOWN = frozenset(ANSWERS), frozenset(KEYWORDS) | SAID
+LETTERS = {name: frozenset(name) for name in (*ANSWERS, *SAID)}
+BY_LETTERS = {name.lower(): [name] for name in ANSWERS}
+LIMITING = frozenset(ANSWERS)
 BESIDE_TYPE = frozenset(KEYWORDS) - {"type"}
 MANY = 100  # keys, and formats, that are looked at: 0.2 ms each
 OTHERS = {"guid": "uuid"}  # another word for it
@@ -86,20 +81,23 @@ def _warn_of_definitions(raw: dict[str, Any]) -> None:
             return
 
 
-def warn_of_misspelt(raw: Any, sites: list[Site]) -> None:
-    """Warn of keys that are nearly keywords, each with its place; and of a schema that has no keyword at all."""
+def warn_of_misspelt(raw: Any, unknown: list[tuple[Site, str]]) -> None:
+    """Warn of what is nearly a keyword or a format, each with its place; and of a schema that has no keyword at all.
+
+    unknown: `Document.unknown`
+    """
     if not isinstance(raw, dict) or not LIMITING.isdisjoint(raw):
-        pass  # PERF: nearly all
+        if not unknown:
+            return  # PERF: nearly all
     elif not _says_something(raw):
         _warn_of_definitions(raw)
     elif KEYWORDS.keys().isdisjoint(raw) and not any(map(meant, islice(raw.keys() - SAID, MANY))):
         warn(f"no key of the schema is a keyword of JSON Schema, so it takes any JSON value: {excerpt(raw)}")
-    unknown = ((site, key) for site in sites if not KNOWN.issuperset(site.raw) for key in site.raw if key not in KNOWN)
-    for site, key in islice(unknown, MANY):
+    for site, key in islice((each for each in unknown if each[1] != "format"), MANY):
         if meant(key):
             warn(f"{key!r} at {site.pointer} is no keyword, and says nothing: did you mean {meant(key)!r}?")
-    written = ((site, site.raw["format"]) for site in sites if "format" in site.raw)
-    for site, name in islice((each for each in written if each[1] not in FORMATS), MANY):
+    for site, _ in islice((each for each in unknown if each[1] == "format"), MANY):
+        name = site.raw["format"]
         if named := meant_format(name):
             warn(f"there is no format {name!r} at {site.pointer}, and it says nothing: did you mean {named!r}?")
 
@@ -120,7 +118,13 @@ def meant(key: Any) -> str | None:
     """The keyword that a key is nearly, or None."""
     if not isinstance(key, str) or key in SAID or key.startswith(("_", "x-")):  # "_": put out of action
         return None
-    same = [name for name in ANSWERS if name.lower() == key.lower().replace("_", "").replace("-", "")]
-    alike = [name for name in (*ANSWERS, *SAID) if 2.0 * min(len(name), len(key)) / (len(name) + len(key)) >= CLOSE]
+    same = BY_LETTERS.get(key.lower().replace("_", "").replace("-", ""), [])
+    letters, least = set(key), CLOSE / 2.0
+    alike = [  # PERF: letters of one that the other lacks match nothing; `difflib` takes 10 µs for each name
+        name
+        for name, of in LETTERS.items()
+        if min(len(name), len(key)) >= least * (size := len(name) + len(key))
+        and min(len(name) - len(of - letters), len(key) - len(letters - of)) >= least * size
+    ]
     near = same or get_close_matches(key, alike, 1, CLOSE)
     return near[0] if near and near[0] not in SAID else None

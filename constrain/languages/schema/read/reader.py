@@ -92,7 +92,7 @@ class SchemaReader:
     def _parsed(self, site: Site, content: int) -> Formula:
         """The formula of a subschema; kept for other schemas if its keywords are common and refer to nothing."""
         document = self.document
-        before = len(document.residuals)
+        before = len(document.residuals) + len(document.unknown)
         try:
             formula = parse(self, site)
         except LimitError as error:
@@ -100,7 +100,8 @@ class SchemaReader:
                 raise
             inside = "" if error.place is None else "\n     " + error.place.replace("\n", "\n     ")  # of a pattern
             raise site.error(error.message + inside, error.fix, kind=LimitError) from None
-        if isinstance(formula, KnownSet) and len(document.residuals) == before and site.dialect is document.dialect:
+        says_all = len(document.residuals) + len(document.unknown) == before
+        if isinstance(formula, KnownSet) and says_all and site.dialect is document.dialect:
             parts = self._contents.contents[content]
             if COMMON.issuperset(parts[::2]):
                 self._common.keep(parts, formula)
@@ -191,7 +192,7 @@ class SchemaReader:
         if known is None:
             document = self.document
             if site.closed is not None and site.closed.adds:
-                site = site.read_as(site.closed.raw, site.closed)
+                site.raw = site.closed.raw
             common = self._common.get(self._contents.contents[content]) if site.dialect is document.dialect else None
             known = self._known[key] = (document.add(site, common),)
             if common is None:

@@ -166,6 +166,8 @@ def has_numbers(box: NumberBox) -> bool:
         if box.low is not None and box.low == box.high:
             return holds(box, box.low)
         return True  # a real interval minus a discrete set
+    if not box.not_multiples and (box.low is None or box.high is None):
+        return True  # PERF: all multiples of a number beyond another one, but for finitely many
     step = box.multiple
     period: Rational | None = step
     for other in box.not_multiples:
