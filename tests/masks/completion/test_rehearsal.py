@@ -19,6 +19,8 @@ TREE = {"type": "object", "properties": {"value": WHOLE, "left": {"$ref": "#"}},
 TEXTS: dict[str, tuple[Any, str]] = {
     "text": (TEXT, '"a b"'),
     "pattern": ({"type": "string", "pattern": "^[0-9]{3}$"}, '"000"'),
+    "format": ({"type": "string", "format": "hostname", "maxLength": 9}, '"ab"'),
+    "a pattern itself": ({"type": "string", "format": "regex", "minLength": 4}, '"'),
     "enum": ({"enum": ["blue", "red"]}, '"red"'),
     "bounded": ({"type": "integer", "minimum": 100}, "100"),
     "fraction": ({"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}, "0.1"),

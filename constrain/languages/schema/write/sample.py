@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import chain
 
-from constrain.languages.automata.decide import matches, shortest
+from constrain.languages.automata.decide import shortest
 from constrain.languages.automata.syntax import Node
+from constrain.languages.schema.formats.bounds import at_most
 from constrain.languages.schema.normalize.normalizer import Normalizer
 from constrain.languages.schema.sets.algebra import Conj, NormalForm, ObjectBox, multiplied, values_of
 from constrain.languages.schema.sets.numbers import NumberBox, has_numbers, holds
 from constrain.languages.schema.sets.plain_numbers import plain_number_node
-from constrain.languages.schema.sets.strings import is_void
+from constrain.languages.schema.sets.strings import is_void, matches
 from constrain.languages.schema.write.json_layout import JsonLayout
 
 DEPTH = 6  # containers within containers; deeper ones have what they must have
@@ -113,5 +114,5 @@ def _number(box: NumberBox) -> str:
 
 @lru_cache(maxsize=1 << 10)  # formats and common patterns are in many schemas
 def _member(language: Node) -> str:
-    """One of some words, if the language has it; else its shortest text."""
-    return next((word for word in WORDS if matches(language, word)), None) or shortest(language) or ""
+    """One of some words, if the language has it; else its shortest text, of one that no automaton decides nearly so."""
+    return next((word for word in WORDS if matches(language, word)), None) or shortest(at_most(language)) or ""
