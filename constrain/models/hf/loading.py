@@ -78,14 +78,15 @@ def is_stored_narrow(name: str) -> bool:
 
     try:
         place, given = _place(name)
-        return is_narrow(dtype_of(AutoConfig.from_pretrained(place, **given)))
+        return is_narrow(str(AutoConfig.from_pretrained(place, **given).dtype).removeprefix("torch."))
     except Exception:  # whatever is wrong with the name: `model_named` tells
         return False
 
 
-def dtype_of(model: Any) -> str:
-    """The number format of the weights of a model, or of a configuration, as "float32"; "" where it does not say."""
-    return str(getattr(model, "dtype", "")).removeprefix("torch.")
+def dtype_of(model: torch.nn.Module) -> str:
+    """The number format of a model's weights, as "float32"; "" where it has none."""
+    found = next((each.dtype for each in model.parameters() if each.is_floating_point()), "")
+    return str(found).removeprefix("torch.")
 
 
 def is_narrow(dtype: str) -> bool:
