@@ -29,7 +29,7 @@ def narrow(model: Any) -> Any:
 
 @pytest.fixture
 def folder(tokenizer: Any, narrow: Any, tmp_path: Path) -> str:
-    """Its folder."""
+    """A folder with the tiny model in bfloat16."""
     narrow.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     return str(tmp_path)

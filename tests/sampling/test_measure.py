@@ -297,7 +297,7 @@ def test_each_choice_of_faithful_has_its_law(
 
 
 def test_faithful_falls_back_when_attempts_are_used_up() -> None:
-    """What was accepted weighs what the others do on average, and all say the same of the mass."""
+    """Accepted outputs weigh as much as the others do on average, and all say the same of the mass."""
     case = Case("optional tail", 0, 2.0)
     samples = chosen(case, 100, Faithful(prefixes=1, attempts=1))
     kinds: dict[str, list[Sample]] = {"cars": [], "sir": []}

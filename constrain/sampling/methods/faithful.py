@@ -156,7 +156,7 @@ def _named(samples: list[Sample], method: str) -> list[Sample]:
 def _level(accepted: Sequence[Sample], drawn: Sequence[Sample]) -> None:
     """Give samples of the target itself the mean evidence, and weight, of those that were drawn where attempts failed.
 
-    Rows that succeeded say too much of the mass: those that failed are not among them.
+    Rows that succeeded say too much of the mass: the failures are not among them.
     """
     level = log_mean([-math.inf if each.log_evidence is None else each.log_evidence for each in drawn])
     for each in accepted if level > -math.inf else ():
