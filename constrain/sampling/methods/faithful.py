@@ -154,7 +154,7 @@ def _named(samples: list[Sample], method: str) -> list[Sample]:
 
 
 def _level(accepted: Sequence[Sample], drawn: Sequence[Sample]) -> None:
-    """Give samples of the target itself the mean evidence, and weight, of those that were drawn where attempts failed.
+    """Give samples of the target itself the mean evidence, and weight, of the samples drawn where attempts failed.
 
     Rows that succeeded say too much of the mass: the failures are not among them.
     """
