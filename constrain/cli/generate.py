@@ -183,6 +183,7 @@ def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, a
         raise UsageError(f"--tools says what is written: leave out --{options.given()[0]}")
     with waiting("loading torch"):
         from constrain.generation.call import prepare
+        from constrain.sampling.core.sampler import traits_of
     request = asked.request(constraint)
     (constraint,) = request.constraints.values
     if stream is None:  # a text that is checked at its end may be thrown away, which a stream cannot
@@ -191,7 +192,7 @@ def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, a
     elif stream and constraint is None:
         raise UsageError("--stream shows a text, no calls: leave it out beside --tools")
     with waiting("loading the model"):
-        loaded = load_model(asked.model)
+        loaded = load_model(asked.model, traits_of(request.method).measures)
     if stream:
         pieces = prepare(loaded, replace(request, stream=True)).stream()
         _streamed(pieces, constraint)
@@ -211,8 +212,11 @@ def _write(options: SourceOptions, asked: RequestOptions, stream: bool | None, a
         fail(f"{_count(results)} did not finish: {', '.join(reasons)}", UNFINISHED)
 
 
-def load_model(name: str | None) -> Any:
-    """A model with its tokenizer, by name; the embedded reference model where there is none. Raises UsageError."""
+def load_model(name: str | None, wide: bool = False) -> Any:
+    """A model with its tokenizer, by name; the embedded reference model where there is none. Raises UsageError.
+
+    wide: in float32, where it is stored in 16 bits.
+    """
     if name is None:
         from constrain import reference
 
@@ -220,6 +224,7 @@ def load_model(name: str | None) -> Any:
     from transformers import AutoModelForCausalLM
 
     from constrain.cli.vocabularies import first_line, load_tokenizer
+    from constrain.models.hf.loading import widened
 
     try:
         tokenizer = load_tokenizer(name)
@@ -231,7 +236,8 @@ def load_model(name: str | None) -> Any:
             "  fix: check the path or the name (owner/name), and that the Hub can be reached"
         ) from None
     try:
-        return SimpleNamespace(model=AutoModelForCausalLM.from_pretrained(name), tokenizer=tokenizer)
+        model = AutoModelForCausalLM.from_pretrained(name)
+        return SimpleNamespace(model=widened(model) if wide else model, tokenizer=tokenizer)
     except Exception as error:  # what is raised for a name that is nothing differs between versions
         raise UsageError(f"{name}: no model of that name or folder ({first_line(error)})") from None
 

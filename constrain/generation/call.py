@@ -24,7 +24,7 @@ from constrain.generation.handles import (
 from constrain.generation.progress import Progress, watching
 from constrain.generation.request.arguments import compile_for
 from constrain.generation.request.drafts import speculation_by_default, speculation_of
-from constrain.generation.request.hints import warn_of
+from constrain.generation.request.hints import warn_of, warn_of_rounding
 from constrain.generation.request.images import seeing
 from constrain.generation.request.prompts import token_ids
 from constrain.generation.request.request import Request
@@ -34,6 +34,7 @@ from constrain.generation.run import Row, Run, Terms, settings_of
 from constrain.languages.constraints.base import constraint_of, refuse_tempered, tempered_rule
 from constrain.sampling.core.job import Clock, Job, Watcher
 from constrain.sampling.core.model import extras_of
+from constrain.sampling.core.sampler import traits_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -98,7 +99,10 @@ def prepare(model: Any, request: Request, clock: Clock | None = None) -> Call:
     if isinstance(model, TextWriter):
         made: Call = model.call(request, clock)
         return made
-    handle = for_call(handle_of(model, request.tokenizer))
+    measures = traits_of(request.method).measures
+    handle = for_call(handle_of(model, request.tokenizer, wide=measures))
+    if measures:
+        warn_of_rounding(handle)
     if request.sees:
         handle = seeing(handle)
     rows = rows_of(request, handle, clock)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from constrain.errors import ConstrainError
 from constrain.languages.vocab.vocabulary import Vocabulary
-from constrain.models.hf.loading import unpacked
+from constrain.models.hf.loading import dtype_of, unpacked
 from constrain.models.hf.model import HFModel
 from constrain.sampling.core.job import Job, Sample, Settings
 from constrain.sampling.core.model import LanguageModel, extras_of
@@ -113,12 +113,13 @@ ENGINES = (
 )
 
 
-def handle_of(model: Any, tokenizer: Any = None) -> Handle:
+def handle_of(model: Any, tokenizer: Any = None, *, wide: bool = False) -> Handle:
     """The handle of a model.
 
     Args:
         model: What `generate` takes.
         tokenizer: Its tokenizer, where the model comes without one.
+        wide: A model of transformers that is given by its name is loaded in float32, not in 16 bits.
 
     Returns:
         The model itself if it is a handle.
@@ -140,7 +141,14 @@ def handle_of(model: Any, tokenizer: Any = None) -> Handle:
         raise ConstrainError("an asynchronous engine of vLLM runs in loops of its own", fix="pass a vllm.LLM")
     if not isinstance(model, HFModel) and isinstance(model, Handle):
         return model
-    return HFModel.of(model, tokenizer)
+    return HFModel.of(model, tokenizer, wide=wide)
+
+
+def dtypes_of(handle: Any) -> str:
+    """The number formats of the weights of a model, or of its parts, as "float32"; "" where they are not known."""
+    if isinstance(handle, HFModel):
+        return dtype_of(handle.model)
+    return " ".join(sorted({found for part in extras_of(handle).parts if (found := dtypes_of(part))}))
 
 
 def for_call(handle: Handle) -> Handle:

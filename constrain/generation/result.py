@@ -53,6 +53,8 @@ class Stats(Work):
         accepted: attempts that became members.
         evaluations: calls of a predicate or potential.
         method: what sampled it; where "faithful" chose, the choice and the reason.
+        dtype: the number format of the model's weights, as "float32", of a composed model of its parts; of 16 bits,
+            log-probabilities and weights of a text depend on what was read beside it. "" where it is not known.
         cuts: which tokens counted: "forced", the tokenizer's own where the text is forced; "canonical", these
             everywhere; "all", or "all: " and why.
         strays: tokens of the output that the tokenizer would have written otherwise, since the language left no other.
@@ -72,6 +74,7 @@ class Stats(Work):
     forced: int = 0
     retries: int = 0
     method: str = ""
+    dtype: str = ""
     cuts: str = "all"
     strays: int = 0
     stop: str = ""
@@ -216,7 +219,7 @@ class Generation(Generic[T]):
         weight = self.stats.method, self.stats.cuts, self.logprob, self.log_weight
         found: dict[str, Any] = reports.proof_of(
             self.report, self.text, self.finish_reason,
-            fault=self.fault, weight=weight, pieces=self.pieces, trace=self.trace,
+            fault=self.fault, weight=weight, dtype=self.stats.dtype, pieces=self.pieces, trace=self.trace,
         )  # fmt: skip
         return found
 

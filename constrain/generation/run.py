@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constrain.chat import is_tool_use
 from constrain.errors import ConstrainError, LimitError
-from constrain.generation.handles import Handle, MaskedDecoding
+from constrain.generation.handles import Handle, MaskedDecoding, dtypes_of
 from constrain.generation.identity import key_of
 from constrain.generation.request.length import Length
 from constrain.generation.request.request import Request
@@ -377,6 +377,7 @@ class Run:
         stats.forced = sum(record.forced for record in sample.trace)
         stats.add(sample)
         stats.method = sample.method or traits_of(self.method).name
+        stats.dtype = dtypes_of(self.handle)
         return self._checked(row, sample, stats)
 
     def call_ids(self, row: int = 0) -> Callable[[int], str]:

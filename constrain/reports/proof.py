@@ -46,7 +46,8 @@ SCHEMA: dict[str, Any] = {
         "weight": {
             "type": "object",
             "properties": {
-                "method": {"type": "string"}, "cuts": {"type": "string"}, "logprob": _NUMBER, "log_weight": _NUMBER,
+                "method": {"type": "string"}, "dtype": {"type": "string"}, "cuts": {"type": "string"},
+                "logprob": _NUMBER, "log_weight": _NUMBER,
             },
             "required": ["method", "cuts", "logprob", "log_weight"],
         },
@@ -68,6 +69,7 @@ def proof_of(
     *,
     fault: str | None = None,
     weight: tuple[str, str, float | None, float | None] = ("", "", None, None),
+    dtype: str = "",
     pieces: Sequence[bytes] = (),
     trace: Sequence[TokenRecord] = (),
 ) -> dict[str, Any]:
@@ -79,6 +81,7 @@ def proof_of(
         finish_reason: As of `Generation`: "stop" says that all checks passed.
         fault: What a check said, or why nothing more could follow.
         weight: The method, the cuts, log p and the log-weight, as `Generation` has them; None: not known.
+        dtype: The number format of the model's weights, as `Stats` has it.
         pieces, trace: The bytes of each token, and what was recorded of it; without a record nothing is `refused`.
 
     Returns:
@@ -103,7 +106,13 @@ def proof_of(
         **lines,
         "passed": finish_reason == "stop",
         "ended": {"reason": finish_reason, "fault": fault},
-        "weight": {"method": method, "cuts": cuts, "logprob": _finite(logprob), "log_weight": _finite(log_weight)},
+        "weight": {
+            "method": method,
+            "dtype": dtype,
+            "cuts": cuts,
+            "logprob": _finite(logprob),
+            "log_weight": _finite(log_weight),
+        },
         "refused": _refused(text, pieces, trace),
     }
 

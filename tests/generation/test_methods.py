@@ -170,7 +170,7 @@ def test_the_population_behind_an_output(ref: reference.Reference) -> None:
 
 @pytest.mark.parametrize("regex, is_far", [("[^q]*", False), ("(a|b|c|d){30}", True)])
 def test_faithful_says_how_far_sir_is(ref: reference.Reference, regex: str, is_far: bool) -> None:
-    method = Faithful(prefixes=0, mass=1.0)
+    method = Faithful(prefixes=0, attempts=0, pilot=16)
     g = constrain.generate(ref, PROMPT, regex=regex, method=method, seed=1, max_tokens=60)
     assert g.stats.method.startswith("sir of ")
     assert ("the law may be far away" in g.stats.method) == is_far

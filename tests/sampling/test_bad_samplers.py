@@ -115,7 +115,7 @@ def test_used_up_attempts_are_labelled() -> None:
         (Exact, {"limit": "all"}, "limit must be an int of at least 1, not 'all'"),
         (Argmax, {"batch": 0}, "batch must be an int of at least 1, not 0"),
         (Beam, {"width": 0}, "width must be an int of at least 1, not 0"),
-        (Faithful, {"mass": math.nan}, "mass must be a number from 0 to 1, not nan"),
+        (Faithful, {"attempts": -1}, "attempts must be an int of at least 0, not -1"),
         (Faithful, {"pilot": 0}, "pilot must be an int of at least 1, not 0"),
     ],
 )

@@ -26,9 +26,10 @@ from constrain.sampling import (
     step,
 )
 from constrain.sampling.core.measure import is_measured, measured
+from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.measure.diagnostics import normalised
-from constrain.sampling.methods.faithful import count_prefixes
+from constrain.sampling.methods.faithful import PromptKept, count_prefixes
 
 NEAR = 1e-5  # relative, of float32
 
@@ -241,40 +242,105 @@ def chosen(case: Case, rows: int = 1, method: Faithful | None = None) -> list[Sa
 
 
 def test_faithful_chooses_by_the_problem() -> None:
-    small = Case("skewed", 1, 0.5)
+    small = Case("forced chain", 1, 0.5)
     pi = conditional(exact(small))
     assert law_of([(q, s) for q, (s,) in outcomes(small, Faithful)]) == pytest.approx(pi, abs=1e-10)
-    assert (
-        chosen(small)[0].method == f"exact: the language has {count_prefixes(small.job(TorchDraw(0)), 0, 500)} prefixes"
-    )
-    likely = chosen(Case("optional tail", 1, 0.5), 3, Faithful(prefixes=1, mass=0.01))
+    assert chosen(small)[0].method == "exact: the language has 12 prefixes"
+    likely = chosen(Case("optional tail", 1, 0.5), 3, Faithful(prefixes=1, attempts=1000))
     assert [sample.method.split(":")[0] for sample in likely] == ["cars"] * 3
     assert all(sample.log_weight == 0 for sample in likely)
-    unlikely = chosen(Case("one member", 0, 5.0), 2, Faithful(prefixes=1))
+    unlikely = chosen(Case("one member", 0, 5.0), 2, Faithful(prefixes=1, attempts=0))
     assert [sample.method.split(" of ")[0] for sample in unlikely] == ["sir"] * 2
     assert all("of the model's mass" in sample.method for sample in unlikely)
     free = drive(Faithful(), small.job(TorchDraw(1), matchers=None, settings=Settings(max_tokens=3)))
     assert free[0].method == "lcd: there is no constraint"
 
 
-def test_faithful_falls_back_when_attempts_are_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pilot that was too hopeful: `cars` may try once, where it would need a dozen attempts."""
-    monkeypatch.setattr(
-        "constrain.sampling.methods.faithful.CARS", lambda memory, attempts: CARS(memory=memory, attempts=1)
-    )
+def test_a_language_that_is_dear_to_list_is_tried_first() -> None:
+    """One output of many prefixes by attempts, then from the list; many outputs from the list at once."""
+    case = Case("skewed", 1, 0.5)
+    found = count_prefixes(case.job(TorchDraw(0)), 0, 500)
+    assert found is not None and 32 < found <= 32 * 9
+    assert {sample.method.split(":")[0] for sample in chosen(case, 9)} == {"exact"}
+    for attempts, kind in ((1000, "cars"), (0, "exact")):
+        (sample,) = chosen(case, 1, Faithful(attempts=attempts))
+        assert sample.method.split(":")[0] == kind
+
+
+@pytest.mark.parametrize("language, rows", [("one member", 1), ("one member", 2), ("forced chain", 1)])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_choice_of_faithful_has_its_law(
+    monkeypatch: pytest.MonkeyPatch, language: str, rows: int, seed: int
+) -> None:
+    """Outputs of `cars` are of the target, those of `sir` properly weighted, whichever the attempts led to."""
+    for name in ("WORTH", "MOST"):
+        monkeypatch.setattr(f"constrain.sampling.methods.faithful.{name}", 2)
+    case = Case(language, seed, 1.0)
+    target = exact(case)
+    found = [
+        (q, sample)
+        for q, samples in outcomes(case, lambda: Faithful(prefixes=0, attempts=1, pilot=1), rows)
+        for sample in samples[-1:]
+    ]
+    shares, sums = {"cars": 0.0, "sir": 0.0}, {"cars": dict.fromkeys(target, 0.0), "sir": dict.fromkeys(target, 0.0)}
+    for q, sample in found:
+        kind = sample.method.split(" ")[0].rstrip(":")
+        shares[kind] += q
+        if sample.log_weight > -math.inf:
+            assert kind == "cars" or sample.log_evidence == sample.log_weight
+            sums[kind][tuple(sample.tokens)] += q * (1 if kind == "cars" else math.exp(sample.log_weight))
+    assert min(shares.values()) > 0
+    pi = {tokens: shares["cars"] * share for tokens, share in conditional(target).items()}
+    assert sums["cars"] == pytest.approx(pi, abs=1e-10)
+    weighed = {tokens: shares["sir"] * math.exp(log) for tokens, log in target.items()}
+    assert sums["sir"] == pytest.approx(weighed, abs=1e-10)
+
+
+def test_faithful_falls_back_when_attempts_are_used_up() -> None:
+    """Accepted outputs weigh as much as the others do on average, and all say the same of the mass."""
     case = Case("optional tail", 0, 2.0)
-    samples = chosen(case, 100, Faithful(prefixes=1, mass=0.01, pilot=64))
-    methods = [sample.method.split(" ")[0].rstrip(":") for sample in samples]
-    assert set(methods) == {"cars", "sir"}
-    assert all(sample.finish_reason == "stop" for sample in samples)
+    samples = chosen(case, 100, Faithful(prefixes=1, attempts=1))
+    kinds: dict[str, list[Sample]] = {"cars": [], "sir": []}
+    for sample in samples:
+        kinds[sample.method.split(" ")[0].rstrip(":")].append(sample)
+    assert all(kinds.values()) and all(sample.finish_reason == "stop" for sample in samples)
+    level = log_mean([sample.log_weight for sample in kinds["sir"]])
+    assert {sample.log_weight for sample in kinds["cars"]} == {sample.log_evidence for sample in kinds["cars"]}
+    assert kinds["cars"][0].log_weight == pytest.approx(level, abs=1e-12)
+    assert diagnose(samples).log_evidence == pytest.approx(math.log(mass(exact(case))), abs=0.2)
+    assert all(sample.attempts > 1 for sample in kinds["sir"])
 
 
 def test_faithful_remembers() -> None:
     case, memory = Case("optional tail", 1, 0.5), Memory()
     for _ in range(3):
-        chosen(case, 20, Faithful(memory=memory, prefixes=1, mass=0.01))
+        chosen(case, 20, Faithful(memory=memory, prefixes=1))
     assert len(memory) == 1
     assert memory.nodes > 5
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_a_prompt_is_read_once_for_all_that_is_tried(keep: int) -> None:
+    """The logits are the model's own, behind the prompt, behind more tokens, and of another prompt."""
+    model = Case("dyck", 3).model
+    begun: list[Any] = []
+    start = model.start
+
+    def counted(prefixes: Any, keep: Any) -> Any:
+        begun.append(prefixes)
+        return start(prefixes, keep)
+
+    vars(model)["start"] = counted
+    kept_model = PromptKept(model, [0, 1])
+    for prefixes, keeps in [([[0, 1]], [1]), ([[0, 1, 2], [0, 1, 1]], [keep] * 2), ([[0, 1]] * 2, [1, 1])]:
+        session, found = kept_model.start(prefixes, keeps)
+        other, expected = start(prefixes, keeps)
+        assert all(torch.equal(one, two) for one, two in zip(found, expected, strict=True))
+        fed, again = (each.feed([[1]] * len(prefixes), [1] * len(prefixes)) for each in (session, other))
+        assert all(torch.equal(one, two) for one, two in zip(fed, again, strict=True))
+    assert begun == [[[0, 1]]]
+    for prefixes, keeps in [([[1, 1, 2]], [1]), ([[0, 1, 2]], [3])]:
+        assert torch.equal(kept_model.start(prefixes, keeps)[1][0], start(prefixes, keeps)[1][0])
 
 
 def test_prefixes_are_counted() -> None:

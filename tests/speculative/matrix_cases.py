@@ -46,7 +46,7 @@ METHOD: dict[str, Callable[[], Any]] = {  # all names of METHODS, where it helps
     "asap": lambda: ASAp(warmup=1),
     "beam": lambda: Beam(width=2),
     "cars": lambda: CARS(attempts=400),
-    "faithful": lambda: Faithful(prefixes=0, mass=0, pilot=2),  # it chooses `sir`
+    "faithful": lambda: Faithful(prefixes=0, attempts=0, pilot=2),  # it chooses `sir`
     "mcmc": lambda: MCMC(steps=2),
     "rejection": lambda: Rejection(attempts=2000),
     "sir": lambda: SIR(samples=2),

@@ -256,7 +256,7 @@ def test_methods_that_count_weights() -> None:
             constrain.generate("no model", PROMPT, method=method, **given)
     with pytest.raises(ConstrainError, match="draws by drafts and weighs"):
         drive(draft, Case("dyck", 1).job(TorchDraw(1)))
-    for method in (SIR(samples=2), Faithful(prefixes=0, mass=0, pilot=2), SMC(particles=2, boundary="draft")):
+    for method in (SIR(samples=2), Faithful(prefixes=0, attempts=0, pilot=2), SMC(particles=2, boundary="draft")):
         assert constrain.generate(handle(), PROMPT, method=method, **given).log_weight <= 0
 
 

@@ -1,4 +1,4 @@
-"""Warnings about prompts that models answer worse than they could: each says the fix, and none changes anything.
+"""Warnings about prompts that models answer worse than they could, and about weights that round: each says the fix.
 
 A blank at the end:  `"JSON: "` before a value. Tokenizers join the blank with what follows (` {`), so the model has
                      hardly seen a text that goes on after the blank alone. Only where the vocabulary has such a token
@@ -7,7 +7,9 @@ No chat template:    a text prompt for a model whose tokenizer has a chat templa
                      text that holds a special token (it is a conversation already), nor for a `Prompt`, whose text is
                      meant as it stands. Base models have templates too: none for a name with `base`, `pt` or the like.
 
-The reference models are warned of neither: they know both forms from their training.
+Rounding:            a method that states probabilities, and a model of 16 bits. Once for each model.
+
+The reference models are warned of no prompt: they know both forms from their training.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from typing import Any
 from weakref import WeakSet
 
 from constrain.errors import warn
+from constrain.generation.handles import dtypes_of
 from constrain.generation.request.entries import Entries
 from constrain.generation.request.prompts import ParsedPrompts
 from constrain.languages.constraints.base import Constraint, constraint_of
 from constrain.languages.schema import JsonSchema
+from constrain.models.hf.loading import is_narrow
 
 STARTS = tuple(b'{["-0123456789tfn')
 BLANK = (
@@ -35,7 +39,12 @@ NO_TEMPLATE = (
 )
 BASE = re.compile(r"(?:^|[-_.])(?:base|pt|pretrained?)(?:$|[-_.])", re.IGNORECASE)
 REFERENCE = ("models", "reference", "data")
-_told: WeakSet[Any] = WeakSet()
+ROUNDS = (
+    "the method states probabilities, and the model is of {}: a text has another one beside other texts and under "
+    'drafts\n  fix: load it with dtype="float32", as generate does where it is given the name'
+)
+_told: WeakSet[Any] = WeakSet()  # tokenizers
+_rounding: WeakSet[Any] = WeakSet()  # models
 
 
 def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
@@ -58,6 +67,14 @@ def warn_of(prompts: ParsedPrompts, constraints: Entries, handle: Any) -> None:
         with suppress(TypeError):  # a tokenizer of another make may have no weak references: told each time
             _told.add(handle.tokenizer)
         warn(NO_TEMPLATE)
+
+
+def warn_of_rounding(handle: Any) -> None:
+    """Warn of a model whose numbers are too rough for a method that states probabilities."""
+    dtype, model = dtypes_of(handle), getattr(handle, "model", handle)
+    if any(map(is_narrow, dtype.split())) and model not in _rounding:
+        _rounding.add(model)
+        warn(ROUNDS.format(dtype))
 
 
 def _ends_with_a_blank(text: str, constraint: Any, handle: Any) -> bool:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import time
+from functools import lru_cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from constrain.errors import ConstrainError, MissingExtraError
 from constrain.languages.vocab.huggingface import is_missing, not_loaded
 from constrain.models.hf.kinds import auto_class
+
+if TYPE_CHECKING:
+    import torch
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +41,8 @@ def unpacked(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def model_named(name: str) -> Any:
-    """The model of a name, a folder or a GGUF file. Raises ConstrainError: it cannot be loaded."""
+def model_named(name: str, wide: bool = False) -> Any:
+    """The model of a name, a folder or a GGUF file. wide: `widened`. Raises ConstrainError: it cannot be loaded."""
     from transformers import AutoConfig
 
     start = time.perf_counter()
@@ -57,7 +61,37 @@ def model_named(name: str) -> Any:
             fix="check the name; pass a folder, a model object with tokenizer=, or constrain.reference.load()",
         ) from error
     _log.info("loaded the model %s in %.1f s", name, time.perf_counter() - start)
+    return widened(model) if wide else model
+
+
+def widened(model: torch.nn.Module) -> torch.nn.Module:
+    """A model of 16 bits in float32, twice as large; one of other numbers, or a quantized one, as it is."""
+    if getattr(model.config, "quantization_config", None) is None and is_narrow(dtype_of(model)):
+        return model.float()
     return model
+
+
+@lru_cache(maxsize=64)
+def is_stored_narrow(name: str) -> bool:
+    """True if the weights of a name, of a folder or of a GGUF file are stored in 16 bits, as far as it is told."""
+    from transformers import AutoConfig
+
+    try:
+        place, given = _place(name)
+        return is_narrow(str(AutoConfig.from_pretrained(place, **given).dtype).removeprefix("torch."))
+    except Exception:  # whatever is wrong with the name: `model_named` tells
+        return False
+
+
+def dtype_of(model: torch.nn.Module) -> str:
+    """The number format of a model's weights, as "float32"; "" where it has none."""
+    found = next((each.dtype for each in model.parameters() if each.is_floating_point()), "")
+    return str(found).removeprefix("torch.")
+
+
+def is_narrow(dtype: str) -> bool:
+    """True for a number format of 16 bits: what a model says of a text depends on what is read beside it."""
+    return dtype in ("float16", "bfloat16")
 
 
 def tokenizer_beside(name: str, model: Any) -> Any:

@@ -22,7 +22,14 @@ from constrain.lazily import later
 from constrain.models.hf.cache import is_plain, keeps_everything
 from constrain.models.hf.grouped import grouped
 from constrain.models.hf.kinds import check_kind, is_encoder, is_encoder_decoder
-from constrain.models.hf.loading import is_processor, model_named, tokenizer_beside, tokenizer_of, unpacked
+from constrain.models.hf.loading import (
+    is_processor,
+    is_stored_narrow,
+    model_named,
+    tokenizer_beside,
+    tokenizer_of,
+    unpacked,
+)
 from constrain.models.hf.memory import forgotten
 from constrain.models.hf.reading import CacheProtocol
 from constrain.models.hf.session import GroupedSession, HFSession, RereadSession, open_session
@@ -76,9 +83,9 @@ class HFModel:
         self.context: int | None = next((length for length in known if isinstance(length, int) and length > 0), None)
 
     @classmethod
-    def of(cls, model: Any, tokenizer: Any = None) -> HFModel:
+    def of(cls, model: Any, tokenizer: Any = None, *, wide: bool = False) -> HFModel:
         """Of a handle, a model by object, name or path, a pair (model, tokenizer), or an object with `model` and
-        `tokenizer` (`constrain.reference.load()`).
+        `tokenizer` (`constrain.reference.load()`). wide: what is loaded here is loaded in float32, not in 16 bits.
 
         Raises ConstrainError: not loadable, or no tokenizer.
         """
@@ -86,7 +93,8 @@ class HFModel:
         if isinstance(model, HFModel):
             return model if tokenizer is None else cls._of_kind(model.model, tokenizer)
         if isinstance(model, str):
-            return _load(model) if tokenizer is None else cls._of_kind(_model(model), tokenizer)
+            wide = wide and is_stored_narrow(model)  # else there is one way to load it, and one model to keep
+            return _load(model, wide) if tokenizer is None else cls._of_kind(_model(model, wide), tokenizer)
         if not isinstance(model, torch.nn.Module) and hasattr(model, "model") and hasattr(model, "tokenizer"):
             return cls._of_kind(model.model, tokenizer if tokenizer is not None else model.tokenizer)
         if tokenizer is None and isinstance(model, torch.nn.Module):
@@ -359,8 +367,8 @@ def unwrapped(model: Any) -> Any:
 
 
 @lru_cache(maxsize=LOADED_MODELS)
-def _load(name: str) -> HFModel:
-    model = _model(name)
+def _load(name: str, wide: bool) -> HFModel:
+    model = _model(name, wide)
     return HFModel.of(model, tokenizer_beside(name, model))
 
 

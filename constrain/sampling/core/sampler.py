@@ -23,6 +23,8 @@ class Sampler:
         exact: the distribution of a complete sample is the target itself.
         random: it draws, so that another run may give another sample.
         weighs: its weights are of all of its samples, and count one that failed as 0: `generate` draws none anew.
+        measures: it states what the model's own probabilities say, by weights or exactly: a model of 16 bits, whose
+            probabilities of a text vary, is told, or loaded in float32; so of all that weigh or are exact.
         grows: sequences are completed by `Job.grow`, if there is one, so that a verifier may choose their tokens.
         ends_in_time: `generate` lets each sequence end within its limit by default (`complete`), as it does for "lcd".
         needs_chance: it samples, which temperature 0 does not; `generate` refuses the two together.
@@ -45,9 +47,14 @@ class Sampler:
     grows: bool = False
     ends_in_time: bool = False
     needs_chance: bool = False
+    measures: bool = False
     memory: Any = None
     check: Any = None
     potential: Any = None
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        cls.measures = cls.measures or cls.weighs or cls.exact
 
     def run(self, job: Job) -> list[Sample]:
         """One sample for each row of the job."""

@@ -21,8 +21,7 @@ Source: Park et al. 2024, "Grammar-aligned decoding". The certificate and the we
 
 from __future__ import annotations
 
-import warnings
-
+from constrain.errors import warn
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample
 from constrain.sampling.core.memory import Memory
@@ -112,7 +111,7 @@ class ASAp(Sampler):
             if 0 < size < len(logs) * UNEVEN:
                 said = f"asap: {len(logs)} outputs are worth {size:.1f} unweighted ones: few have most of the weight"
                 fix = f"warm up, with ASAp(warmup={2 * max(self.warmup, len(logs))}) or a memory"
-                warnings.warn(f"{said}; {fix}", stacklevel=2)
+                warn(f"{said}\n  fix: {fix}")
 
     def _warm_up(self, job: Job, stems: Stems, tries: list[PrefixTrie]) -> list[tuple[int, list[Sample]]]:
         """Draws for each target, counted for its first row: (row, draws)."""

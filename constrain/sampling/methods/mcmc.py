@@ -71,6 +71,7 @@ class MCMC(Sampler):
     name = "mcmc"
     needs_chance = True
     grows = True
+    measures = True  # states are compared by their weights
     distribution = "a Markov chain that leaves p conditioned on the constraint (times the potential) invariant"
 
     def __init__(self, *, steps: int = 10, proposal: str = "restart", potential: Potential | None = None) -> None:
