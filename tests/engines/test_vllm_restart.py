@@ -37,7 +37,7 @@ SCHEMA = {
     "required": ["a", "when"],
 }
 TOOLS = [
-    {"type": "function", "function": {"name": f"tool_{number}", "parameters": {
+    {"type": "function", "function": {"name": f"tool_{number}", "strict": True, "parameters": {
         "type": "object", "properties": {"of": {"enum": [f"sky {number}", "sea"]}, "on": {"type": "boolean"}},
         "required": ["of", "on"]}}}
     for number in range(100)
@@ -100,7 +100,7 @@ def write(llm: LLM) -> list[str]:
         for each in REQUESTS
     ]
     outputs = [result.outputs[0] for result in llm.generate(["A thing: "] * len(params), params, use_tqdm=False)]
-    assert {output.finish_reason for output in outputs} == {"stop"}
+    assert all(output.finish_reason == "stop" for output in outputs), [output.text for output in outputs]
     return [output.text for output in outputs]
 
 
