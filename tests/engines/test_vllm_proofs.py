@@ -42,7 +42,7 @@ def answer_of(*texts: str | None, path: str = CHAT, reason: str = "stop") -> dic
 
 
 def sent(path: str, request: dict[str, Any], answer: Response, config: Any = None) -> Any:
-    """What a client gets that sends a request, where the engine gives this answer."""
+    """The answer that a client gets, where the engine gives this one."""
 
     async def served(_: Any) -> Response:
         return answer

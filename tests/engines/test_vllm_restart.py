@@ -46,7 +46,7 @@ ASKED = [ChatCompletionToolsParam.model_validate(tool) for tool in TOOLS]
 
 
 def required_call() -> str:
-    """What vLLM makes of `tool_choice="required"` for a model that writes calls as Hermes."""
+    """The tag that vLLM makes of `tool_choice="required"` for a model that writes calls as Hermes."""
     tag = get_model_structural_tag("hermes", ASKED, "required", reasoning=False)
     assert tag is not None
     tag.format.stop_after_first = True  # type: ignore[union-attr]  # a random model would call for ever

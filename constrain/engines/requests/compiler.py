@@ -100,7 +100,7 @@ class RequestCompiler:
         return Resumed(image, self._resuming.submit(self._gently, make, is_wanted), make, is_wanted)
 
     def _gently(self, make: Callable[[], Compiled], is_wanted: Event) -> Compiled:
-        """What a function makes, with pauses until it is wanted."""
+        """Call a function, which pauses at each look at its limits until its result is wanted."""
         begun = time.perf_counter()
 
         def pause() -> bool:
