@@ -91,6 +91,7 @@ def work(options: argparse.Namespace) -> None:
             figures["texts"].append({**said_of, "by image": known, "rows": digest.hexdigest()})
         found["tools"][count] = figures
     compiler._beside.shutdown()
+    compiler.close()
     print(json.dumps(found), flush=True)
     sys.stdin.read()
 

@@ -11,7 +11,9 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from threading import Event
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -32,6 +34,7 @@ from constrain.errors import ConstrainError, LimitError
 from constrain.languages.vocab import disk_cache
 from constrain.languages.vocab.bits import tokens_of
 from constrain.languages.vocab.longest import LongestTokens
+from constrain.limits import look
 from made_tokenizers import MADE
 
 CALL = '{"name": "find", "arguments": {"what": "the end", "most": 12}}'
@@ -436,10 +439,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def resumed(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A constraint of an engine that starts again, and compiles nothing unless somebody waits for it."""
-    from concurrent.futures import Future
-
     compiler = engine()
-    monkeypatch.setattr(compiler._beside, "submit", lambda *_, **__: Future())
+    monkeypatch.setattr(compiler._resuming, "submit", lambda *_, **__: Future())
     found = compiler.compiled(*CASES[name][:2])
     assert isinstance(found, Resumed)
     return found
@@ -497,6 +498,45 @@ def test_steps_back_and_drafts_are_those_of_the_constraint(text: str, monkeypatc
             assert rows[0].tobytes() == rows[1].tobytes() and one.ended == two.ended
             if read > len(tokens) + 1:
                 break
+
+
+def test_what_nobody_waits_for_is_compiled_with_pauses(cache_folder: Path) -> None:
+    """Each look at the limits is a pause. One who waits ends them, and an engine that ends takes it back."""
+    pauses: list[float] = []
+
+    class Wanted(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout is not None
+            pauses.append(timeout)
+            return super().wait(0)
+
+    compiler, wanted = engine(), Wanted()
+
+    def make() -> Any:
+        for _ in range(3):
+            look()
+        return compiler._make(*CASES["an object"][:2])
+
+    assert compiler._gently(make, wanted).matcher() is not None
+    assert len(pauses) >= 3 and all(0 <= each <= compilers.LONGEST for each in pauses)
+    compiler.close()
+    with pytest.raises(LimitError, match="cancelled"):
+        compiler._gently(make, wanted)
+
+
+def test_one_who_waits_is_heard() -> None:
+    kept()
+    compiled = engine(images=0).compiled(*CASES["an object"][:2])
+    image = engine().images.get(*CASES["an object"][:2])
+    assert image is not None
+    beside: Future[Any] = Future()
+    assert beside.set_running_or_notify_cancel()
+
+    class Wanted(Event):
+        def set(self) -> None:
+            beside.set_result(compiled)
+
+    assert Resumed(image, beside, lambda: pytest.fail("it is compiled twice"), Wanted()).settled() is compiled
 
 
 def test_a_fault_of_compiling_ends_the_request_that_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ import jsonschema
 import openai
 
 import constrain
+from constrain.reports.proof import SCHEMA as PROOF
 
 MODEL = "tiny"
 START = 600  # seconds that a server may take to start, on a busy machine
@@ -64,7 +65,7 @@ class Server:
             "--served-model-name", MODEL, "--load-format", "dummy", "--dtype", "float32", "--enforce-eager",
             "--max-model-len", "512", "--port", str(self.port), "--reasoning-parser", "deepseek_r1",
             "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
-            "--additional-config", '{"constrain": {}}',
+            "--additional-config", '{"constrain": {}}', "--middleware", "constrain.engines.vllm.proofs.Proofs",
         ]  # fmt: skip
         environment = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         with self.log.open("w") as log:
@@ -197,6 +198,19 @@ def test_thoughts_are_free_and_the_answer_is_not(client: Any) -> None:
             jsonschema.validate(json.loads(choice.message.content), SCHEMA)
             answered += bool(choice.message.reasoning)
     assert answered
+
+
+def test_answers_carry_their_proof(client: Any) -> None:
+    choices = client.completions.create(
+        model=MODEL, prompt="</think>A person: ", max_tokens=200, n=4, seed=1, **extra(json=SCHEMA)
+    ).choices
+    choices += [each for each in answer(client, n=4, response_format=schema_format(SCHEMA)) if each.message.content]
+    for choice in choices:
+        proof = choice.model_extra["proof"]
+        jsonschema.validate(proof, PROOF)
+        assert proof["passed"] == (choice.finish_reason == "stop")
+        assert {line["keyword"] for line in proof["enforced"]} >= {"maxLength", "maximum", "required"}
+    assert all("proof" not in choice.model_extra for choice in answer(client, max_tokens=5))
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""vLLM with our drafter: greedy texts are those of plain decoding, fewer steps write them, and drafts obey the backend.
+"""vLLM with our drafter, and with its own: greedy texts are those of plain decoding, and drafts obey the backend.
 
 The model is the reference model: its texts mean something, so drafts are taken. `make serve-test` runs these tests, by
 the V1 model runner and again, with `VLLM_USE_V2_MODEL_RUNNER=1`, by V2.
@@ -20,6 +20,7 @@ from interpreted import IS_V2
 from vllm import LLM, SamplingParams
 from vllm.platforms.cpu import CpuPlatform
 from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1.structured_output import StructuredOutputManager
 
 from constrain import reference
 
@@ -36,6 +37,18 @@ DRAFTER = {
     "model": "constrain.engines.vllm.drafter.ConstraintDrafter",
     "num_speculative_tokens": 6,
 }
+NGRAMS = {
+    "method": "ngram",
+    "num_speculative_tokens": 5,
+    "prompt_lookup_max": 3,
+    "prompt_lookup_min": 1,
+}
+LIKE = ['{"name": "Ada", "age": 36}', '{"identifier": 7, "description": "short"}', "2026-12-01, 2026-12", "red, green"]
+OTHERS: list[dict[str, Any]] = [
+    {"json": {"type": "object", "additionalProperties": {"type": "integer", "maximum": 99}, "maxProperties": 3}},
+    {"regex": "20[0-9]{2}-[01][0-9](, 20[0-9]{2}-[01][0-9]){2}"},
+    {"choice": ["red, green and blue", "red, green and red", "green"]},
+]
 
 
 @pytest.fixture(scope="module", autouse=IS_V2)
@@ -114,3 +127,36 @@ def test_sampled_texts_are_members(drafting: LLM) -> None:
             if output.finish_reason == "stop":
                 jsonschema.validate(json.loads(output.text), schema)
     assert sum(output.finish_reason == "stop" for outputs in results[:4] for output in outputs) > 6
+
+
+@pytest.mark.skipif(IS_V2, reason="was not run by the interpreter: 50 texts take it long")
+def test_drafts_of_ngrams_change_no_text(plain: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    """50 requests of five constraints, eight at a time; vLLM asks the backend which drafts may be verified."""
+    asked = [*({"json": schema} for schema in SCHEMAS), *OTHERS]
+    prompts = [f"{like}\n{number}. As JSON: " for number in range(3) for like in LIKE][:10]
+    drafted = kept = 0
+    validate = StructuredOutputManager.validate_tokens
+
+    def counting(self: Any, request: Any, tokens: list[int]) -> list[int]:
+        nonlocal drafted, kept
+        valid = validate(self, request, tokens)
+        drafted, kept = drafted + len(tokens), kept + len(valid)
+        return valid
+
+    monkeypatch.setattr(StructuredOutputManager, "validate_tokens", counting)
+    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
+    by_ngrams = engine(speculative_config=NGRAMS)
+    try:
+        texts = []
+        for llm in (plain, by_ngrams):
+            params = [
+                SamplingParams(max_tokens=80, temperature=0.0, structured_outputs=StructuredOutputsParams(**each))
+                for each in asked for _ in prompts
+            ]  # fmt: skip
+            results = llm.generate(prompts * len(asked), params, use_tqdm=False)
+            texts.append([result.outputs[0].text for result in results])
+        assert texts[1] == texts[0] and len(texts[0]) == 50
+        accepted = counted(by_ngrams, "accepted_tokens")
+        assert 50 < accepted <= kept < drafted  # some are refused by the constraint, before the model reads them
+    finally:
+        by_ngrams.llm_engine.engine_core.shutdown()

@@ -3,17 +3,20 @@
 The idea: what is dear is done when the engine starts. The vocabulary is read, the kernels are loaded (where they are
 not compiled yet, that takes a minute once), and common constraints are followed (warm.py), so that no request pays for
 what many of them need. Equal constraints are compiled once. A new schema is rehearsed in a thread of its own while the
-model reads the prompt (masks/completion/rehearsal.py); where many wait, the rest goes without.
+model reads the prompt (masks/completion/rehearsal.py); where many wait, the rest goes without. A constraint whose image
+is there (images.py) is compiled in short steps with long pauses while nobody waits for it: the engine's loop and the
+operations of a model need the interpreter, and without the pauses the first token comes when all is compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event
 from typing import Any
 
 from constrain.engines.requests.constraints import constraint_of, writable
@@ -28,11 +31,13 @@ from constrain.languages.cuts import CanonicalTokens, canonical_tokens
 from constrain.languages.cuts.canonical import CutState
 from constrain.languages.schema.recent import Recent
 from constrain.languages.vocab.longest import LongestTokens
+from constrain.limits import UNLIMITED
 from constrain.masks.completion.rehearsal import CHARACTERS, rehearse
 from constrain.masks.completion.spelled import spelled
 from constrain.masks.derived.wanted_cuts import ALL, kind_of
 from constrain.masks.engine.compiled import CompiledConstraint, compile_bytewise
 
+PAUSES, LONGEST = 9, 0.05  # of what nobody waits for: a pause takes so many times as long as its step; seconds at most
 WAITING = 16  # schemas that are rehearsed or wait for it; a request that has begun needs it less
 
 
@@ -78,11 +83,34 @@ class RequestCompiler:
         warm_up(self.vocabulary, options, self._narrowed)
         self._beside = ThreadPoolExecutor(1, "constrain-rehearsal")  # its thread starts with the first new schema
         self._waiting = BoundedSemaphore(WAITING)
+        self._resuming = ThreadPoolExecutor(1, "constrain-resuming")  # with the first image
+        self._is_closed = Event()
+
+    def close(self) -> None:
+        """Begin, and go on with, no constraint that nobody waits for: the engine ends."""
+        self._is_closed.set()
+        self._resuming.shutdown(wait=False, cancel_futures=True)
 
     def _compile(self, kind: str, text: str) -> Compiled | Resumed:
         make = partial(self._make, kind, text)
         image = self.images.get(kind, text)
-        return make() if image is None else Resumed(image, self._beside.submit(make), make)
+        if image is None:
+            return make()
+        is_wanted = Event()
+        return Resumed(image, self._resuming.submit(self._gently, make, is_wanted), make, is_wanted)
+
+    def _gently(self, make: Callable[[], Compiled], is_wanted: Event) -> Compiled:
+        """Call a function, which pauses at each look at its limits until its result is wanted."""
+        begun = time.perf_counter()
+
+        def pause() -> bool:
+            nonlocal begun
+            is_wanted.wait(min(PAUSES * (time.perf_counter() - begun), LONGEST))
+            begun = time.perf_counter()
+            return self._is_closed.is_set()
+
+        with replace(UNLIMITED, cancelled=pause):
+            return make()
 
     def _make(self, kind: str, text: str) -> Compiled:
         constraint = constraint_of(kind, text, self.options)

@@ -30,6 +30,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -253,18 +254,20 @@ class Resumed:
         image: Its image.
         beside: What compiles it.
         make: Compiles it here, where that has not begun.
+        is_wanted: Is set where somebody waits for it.
 
     What is asked of it as of a compiled constraint, it asks that one, and waits for it.
     """
 
-    def __init__(self, image: Image, beside: Future[Compiled], make: Callable[[], Compiled]) -> None:
-        self.image, self._beside, self._make = image, beside, make
+    def __init__(self, image: Image, beside: Future[Compiled], make: Callable[[], Compiled], is_wanted: Event) -> None:
+        self.image, self._beside, self._make, self._is_wanted = image, beside, make, is_wanted
         self.vocabulary = image.vocabulary
         self._made: Compiled | None = None
 
     def settled(self) -> Compiled:
         """The compiled constraint. Raises what compiling it raises."""
         if self._made is None:
+            self._is_wanted.set()
             self._made = self._make() if self._beside.cancel() else self._beside.result()
         return self._made
 

@@ -20,6 +20,7 @@ for it are not touched, whatever version of vLLM they are of.
     chains.py        one request's draft: the surest guess at each place
     model.py         a `vllm.LLM` behind `constrain.generate`: logits, token by token
     masked.py        whole sequences with their weights, in the engine
+    proofs.py        a middleware of its server, which adds proofs to answers
 
 Modules import vLLM where they are called.
 

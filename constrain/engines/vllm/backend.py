@@ -48,6 +48,7 @@ class VLLMBackend(RequestCompiler):
 
     def destroy(self) -> None:
         """Forget the compiled constraints."""
+        self.close()
         self.compiled.results.clear()
         self._tensor = None
 
