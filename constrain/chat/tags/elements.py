@@ -394,7 +394,7 @@ class _Nested(ElementRules):
                 yield 3, self.ref("items", conj, i, 0, array.start)
 
     def _array(self, box: ArrayBox) -> ArrayShape | None:
-        """The shape of a box of arrays. Each set of used constants is a rule, so those of many are left to the check."""
+        """The shape of a box of arrays. A set of used constants is a rule: those of many are left to the check."""
         array = self.normalizer.array_shape(box)
         many = isinstance(array, DistinctArrays) and len(array.numbers) > MAX_USED and self.later
         if array is not None and (many or (isinstance(array, CountedArrays) and (box.unique or box.repeats))):
