@@ -93,7 +93,6 @@ def check_option(value: Any, allowed: Collection[str], name: str) -> None:
 _files = later("constrain.languages.schema.read.files")
 _types = later("constrain.languages.schema.read.inputs")
 _strict = later("constrain.languages.schema.openai_strict")
-_AS_IT_IS = nullcontext()
 SPELLINGS, ORDERS, FORMAT_POLICIES = get_args(Spelling), get_args(PropertyOrder), get_args(Formats)
 
 
@@ -162,7 +161,7 @@ class JsonSchema(Constraint, Generic[T]):
         """Limit what is read inside."""
         limits = self.limits or default_limits()
         if limits is UNLIMITED:  # PERF: the limits of a request
-            return _AS_IT_IS
+            return nullcontext()
         if not timed:
             limits = UNTIMED if limits is DEFAULT else replace(limits, seconds=None)
         return limits.reading("the schema", FEWER)
