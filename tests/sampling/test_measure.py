@@ -1,6 +1,7 @@
 """Rows of logits by kernels against plain Python: sums, the likeliest token, what is kept, and the drawn token."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from constrain.sampling import (
     step,
 )
 from constrain.sampling.core.measure import is_measured, measured
+from constrain.sampling.core.particles import Stems
 from constrain.sampling.core.resampling import log_mean
 from constrain.sampling.core.sampler import drive
 from constrain.sampling.measure.diagnostics import normalised
@@ -322,7 +324,8 @@ def test_faithful_remembers() -> None:
 @pytest.mark.parametrize("keep", [1, 2])
 def test_a_prompt_is_read_once_for_all_that_is_tried(keep: int) -> None:
     """The logits are the model's own, behind the prompt, behind more tokens, and of another prompt."""
-    model = Case("dyck", 3).model
+    case = Case("dyck", 3)
+    model = case.model
     begun: list[Any] = []
     start = model.start
 
@@ -331,7 +334,7 @@ def test_a_prompt_is_read_once_for_all_that_is_tried(keep: int) -> None:
         return start(prefixes, keep)
 
     vars(model)["start"] = counted
-    kept_model = PromptKept(model, [0, 1])
+    kept_model = PromptKept(Stems(replace(case.job(TorchDraw(0)), prompts=[[0, 1]])))
     for prefixes, keeps in [([[0, 1]], [1]), ([[0, 1, 2], [0, 1, 1]], [keep] * 2), ([[0, 1]] * 2, [1, 1])]:
         session, found = kept_model.start(prefixes, keeps)
         other, expected = start(prefixes, keeps)

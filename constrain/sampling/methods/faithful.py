@@ -38,8 +38,8 @@ from constrain.sampling.core.ahead import reads_ahead
 from constrain.sampling.core.draw import substream
 from constrain.sampling.core.job import Job, Sample, total_work
 from constrain.sampling.core.memory import Memory
-from constrain.sampling.core.model import Extras, LanguageModel, Session, extras_of
-from constrain.sampling.core.particles import budget_of
+from constrain.sampling.core.model import Extras, Session, extras_of
+from constrain.sampling.core.particles import Stems, budget_of
 from constrain.sampling.core.resampling import effective_size, log_mean
 from constrain.sampling.core.sampler import Sampler, check_count, drive
 from constrain.sampling.core.shape import shaped
@@ -168,19 +168,18 @@ def _kept(job: Job, row: int) -> Job:
     """The job of a row, whose prompt is read once by all methods that are tried; drafts read it with their own."""
     if job.grow is not None or reads_ahead(job.model):
         return job
-    return replace(job, model=PromptKept(job.model, job.prompts[row]))
+    return replace(job, model=PromptKept(Stems(job.part([row]))))
 
 
 class PromptKept(Extras):
     """A model that keeps what it has read of a prompt: sequences that begin so go on from there.
 
-    model, prompt: what is read, at the first use.
+    stems: the one prompt, and the model that reads it.
     """
 
-    def __init__(self, model: LanguageModel, prompt: Sequence[int]) -> None:
-        self.model, self.prompt = model, list(prompt)
-        self._read: tuple[Session, torch.Tensor] | None = None
-        self.width, self.context, self.ragged = model.width, model.context, model.ragged
+    def __init__(self, stems: Stems) -> None:
+        self.stems, self.model = stems, stems.job.model
+        self.width, self.context, self.ragged = self.model.width, self.model.context, self.model.ragged
 
     def product(self, job: Job, row: int, limit: int) -> Any:
         """That of the model."""
@@ -188,22 +187,19 @@ class PromptKept(Extras):
 
     def start(self, prefixes: Sequence[Sequence[int]], keep: Sequence[int]) -> tuple[Session, list[torch.Tensor]]:
         """Read prefixes; see `constrain.sampling.LanguageModel`."""
-        length = len(self.prompt)
-        rests = [list(prefix[length:]) for prefix in prefixes]
-        begins_so = all(list(prefix[:length]) == self.prompt for prefix in prefixes)
+        [prompt] = self.stems.prompts
+        rests = [list(prefix[len(prompt) :]) for prefix in prefixes]
+        begins_so = all(list(prefix[: len(prompt)]) == prompt for prefix in prefixes)
         known = all(count <= len(rest) + 1 for count, rest in zip(keep, rests, strict=True))
         if not (begins_so and known and len(set(map(len, rests))) == 1):
             return self.model.start(prefixes, keep)
-        if self._read is None:
-            session, (logits,) = self.model.start([self.prompt], [1])
-            self._read = session, logits
-        session, last = self._read[0].fork([0] * len(prefixes)), self._read[1]
+        session, logits = self.stems.fork([0] * len(prefixes))
         if not rests[0]:
-            return session, [last] * len(prefixes)
+            return session, logits
         fed = session.feed(rests, [min(count, len(rest)) for count, rest in zip(keep, rests, strict=True)])
         return session, [
             torch.cat([last, new]) if count > len(rest) else new
-            for new, count, rest in zip(fed, keep, rests, strict=True)
+            for last, new, count, rest in zip(logits, fed, keep, rests, strict=True)
         ]
 
 
