@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from masks import code, parts
-from masks.records import machine
+from masks.records import machine, write_page
 from masks.summary import table
 from masks.usage import refuse
 from masks.vocabularies import tokenizer_of
@@ -161,11 +161,7 @@ def main() -> None:
         return
     found = measured(options)
     print(tables(found))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        text = f"# An engine that starts again\n\n`python benchmarks/restart.py`, {found['run']['machine']}.\n"
-        (options.out / "README.md").write_text(f"{text}\n{tables(found)}\n", encoding="utf-8")
+    write_page(options.out, found, "An engine that starts again", "python benchmarks/restart.py", tables(found))
 
 
 if __name__ == "__main__":

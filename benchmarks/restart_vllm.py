@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from masks import code
-from masks.records import machine
+from masks.records import machine, write_page
 from masks.summary import table
 from masks.usage import refuse
 from restart import COUNTS, texts_of
@@ -171,11 +171,7 @@ def main() -> None:
         return
     found = measured(options)
     print(tables(found))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "summary.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        text = f"# vLLM, started again\n\n`python benchmarks/restart_vllm.py`, {found['run']['machine']}.\n"
-        (options.out / "README.md").write_text(f"{text}\n{tables(found)}\n", encoding="utf-8")
+    write_page(options.out, found, "vLLM, started again", "python benchmarks/restart_vllm.py", tables(found))
 
 
 if __name__ == "__main__":

@@ -101,6 +101,16 @@ def write_run(folder: Path, settings: dict[str, Any], records: Iterable[dict[str
     (folder / "summary.md").write_text(summary, encoding="utf-8")
 
 
+def write_page(folder: Path | None, found: dict[str, Any], title: str, command: str, page: str) -> None:
+    """Write a record of one run, if a folder is named: summary.json, README.md. found: `run` as `machine` says it."""
+    if folder is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    text = f"# {title}\n\n`{command}`, {found['run']['machine']}.\n\n{page}\n"
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
 def machine() -> dict[str, str]:
     """The part of the settings that every benchmark has: date, machine, versions of Python and numpy."""
     cpuinfo = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
