@@ -219,7 +219,10 @@ def patterns(last: str) -> dict[str, object]:
 
 PLACED: dict[str, tuple[Callable[[], constrain.Constraint], str]] = {  # and what the places say
     "schema": (lambda: constrain.json_schema(patterns("one")), r"\$|json_schema"),
-    "in a part": (lambda: constrain.seq("x ", constrain.json_schema(patterns("two"))), r"\$|json_schema|seq|\w+ part"),
+    "in a part": (
+        lambda: constrain.seq("x ", constrain.json_schema(patterns("two"))),
+        r"\$|json_schema|seq|(the|2) part",
+    ),
     "regex": (lambda: constrain.regex("(a|b)[c-e]" * 200), r"line 1, column |regex"),
     "choices": (lambda: constrain.choices(names(2_000)), "choice |choices"),
     "GBNF": (lambda: constrain.grammar("root ::= " + '"c" ' * 400, format="gbnf"), "line 1, column |grammar"),
